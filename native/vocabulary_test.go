@@ -132,7 +132,7 @@ func unigram(t testing.TB, files []string) string {
 // stand between become the tokens that llama.cpp makes of them.
 func TestModel_Tokenize_SpecialTokens_AsLlama(t *testing.T) {
 	r := steadytest.Rand(t)
-	for _, file := range steadytest.Some(t, vocabularies(t), 6) {
+	for _, file := range steadytest.Some(t, vocabularies(t), 3) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			m := load(t, file, ModelOptions{VocabOnly: true})
 			for range steadytest.InLongTest(400, 60) {

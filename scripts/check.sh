@@ -31,6 +31,24 @@ golangci_lint() {
   return "$result"
 }
 
+# It takes longer than all else together, most of which uses one processor: it runs beside them. It
+# is a process group of its own, so that it ends with this script, whatever ends that.
+begin_linting() {
+  lint_said=$(mktemp) || exit
+  set -m
+  golangci_lint >"$lint_said" 2>&1 &
+  linting=$!
+  set +m
+  trap 'kill -- "-$linting" 2>/dev/null; rm -f "$lint_said"' EXIT
+}
+
+linted() {
+  wait "$linting"
+  local result=$?
+  cat "$lint_said"
+  return "$result"
+}
+
 scripts_linted() { git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck; }
 
 # The generators write in place, so the state before is kept and compared with.
@@ -123,11 +141,11 @@ clean_tree() {
 }
 
 step 'gofmt' formatted
-step 'golangci-lint' golangci_lint
+step 'generated files' generated # before any step reads them, since the generators write in place
+begin_linting
 step 'house rules' go run ./tools/check
 step 'go.mod tidy' go mod tidy -diff
 step 'go.mod of tests tidy' go -C tests mod tidy -diff
-step 'generated files' generated
 step 'kernels for other CPUs' kernels_everywhere
 step 'kernels for CPUs with AMX' amx_everywhere
 step 'shellcheck' scripts_linted
@@ -145,6 +163,7 @@ step 'crates of others' crates_of_others
 for packages in $(git ls-files '*package-lock.json' ':!tests'); do # what tests runs is other projects' programs as they are
   step "known holes in npm packages of $(dirname "$packages")" known_holes_npm "$(dirname "$packages")"
 done
+step 'golangci-lint' linted
 [ "${CI:-}" != true ] || step 'clean tree' clean_tree
 
 [ "${#unasked[@]}" -eq 0 ] || printf 'make check: not checked, for it could not be asked: %s\n' "$(IFS=,; echo "${unasked[*]}")" >&2

@@ -31,16 +31,24 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 # The flags of each of our files, and its name. llama.cpp's headers are the system's here: what
-# compilers say of them is not asked.
+# compilers say of them is not asked. What is compiled together counts one by one.
 ninja -C "$work" -t commands penstock_shim | awk -v here="$PWD/native/llama.cpp" '
-  index($NF, here "/") == 1 {
+  function ours(file) {
     for (i = 1; i < NF; i++) {
       if ($i == "-o") $i = $(i + 1) = ""
       if ($i ~ /^-I/ && index($i, "-I" here) != 1) sub(/^-I/, "-isystem ", $i)
     }
+    $NF = file
     print substr($0, index($0, " -") + 1)
+  }
+  index($NF, here "/") == 1 { ours($NF) }
+  /penstock_shim\.dir\/Unity\/[^ ]*$/ {
+    unity = $NF
+    while ((getline line < unity) > 0) if (split(line, part, "\"") == 3) ours(part[2])
   }' | sed 's/ -M[DTF] *[^ ]*\.[^ ]*\| -M[DTF]//g; s/ -c / /' >"$scratch/flags"
-grep -q '/kernels/products\.cpp$' "$scratch/flags" || fail "ninja in $work has no command for kernels/products.cpp"
+for file in kernels/products shim/model; do
+  grep -q "/$file\.cpp\$" "$scratch/flags" || fail "ninja in $work has no command for $file.cpp"
+done
 
 # compile FOLDER MORE PATTERN: the files that match, into a folder, as many at a time as there are
 # processors.

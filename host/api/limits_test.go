@@ -19,6 +19,8 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/tools/must"
 )
 
@@ -181,6 +183,55 @@ func TestAPI_Sinks_ClientThatLeft(t *testing.T) {
 	prompt, _, generated := o.Tokens()
 	if len(o.Answers) != 2 || prompt != 6 || generated == 0 || o.Model != "toy" || o.Route != "/v1/completions" {
 		t.Errorf("%+v", o)
+	}
+}
+
+// leaving are models that a request waits for until its client has left.
+type leaving struct {
+	serving.Models
+	asked chan<- struct{}
+}
+
+func (l leaving) Use(ctx context.Context, _ string) (*serving.Model, func(), error) {
+	l.asked <- struct{}{}
+	<-ctx.Done()
+	return nil, nil, fmt.Errorf("failed to wait: %w", ctx.Err())
+}
+
+// A client that leaves is no fault of the server's, whatever its request waited for.
+func TestAPI_Sinks_ClientThatLeftWhileItWaited(t *testing.T) {
+	records, asked := make(chan operation.Record, 16), make(chan struct{}, 1)
+	r := newRig(t, func(s *setup) {
+		s.Sinks = []func(operation.Record){func(o operation.Record) { records <- o }}
+		s.wrap = func(m servingtest.OneModel) serving.Models { return leaving{m, asked} }
+		s.Scripts = access.NewScriptAccess(false)
+	})
+	for path, body := range map[string]string{
+		"/v1/scripts/check": `{"source":"export default {}"}`, "/v1/completions": `{"prompt":"abc"}`,
+		"/v1/embeddings": `{"input":"abc"}`, "/tokenize": `{"content":"abc"}`, "/infill": `{"input_prefix":"abc"}`,
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", "application/json")
+		go func() {
+			select {
+			case <-asked:
+			case <-ctx.Done():
+			}
+			leave()
+		}()
+		if a, err := http.DefaultClient.Do(q); err == nil {
+			a.Body.Close() //nolint:errcheck,gosec // it is not wanted
+			t.Errorf("%s: answered with %d before the client left", path, a.StatusCode)
+			leave()
+			continue
+		}
+		if o := await(t, records); o.Status != statusGone {
+			t.Errorf("%s: logged with %d, want %d", path, o.Status, statusGone)
+		}
 	}
 }
 

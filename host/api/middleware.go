@@ -41,6 +41,9 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 		op := operation.Begin(operation.Record{ID: id, Method: r.Method, Route: c.Path(), Path: r.URL.Path, Header: r.Header, Address: c.RealIP()}, s.sinks...)
 		c.SetRequest(r.WithContext(op.With(r.Context())))
 		err := next(c)
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(r.Context()), context.Canceled) {
+			err = refusal.ErrGone // whatever was cut short then, it is no fault of ours
+		}
 		if err != nil {
 			s.fail(err, c)
 		}

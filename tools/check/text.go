@@ -132,12 +132,15 @@ type function struct {
 
 func (f function) lines() int { return f.last - f.first + 1 }
 
+// tableOfTexts is the first line of those in web/src/language, which have all that the page says.
+var tableOfTexts = []byte("\n// The texts of the page in ")
+
 func checkSize(f file) ([]string, error) {
 	if !f.isSource() {
 		return nil, nil
 	}
 	var findings []string
-	if lines := bytes.Count(f.text, []byte("\n")); lines > maxFile {
+	if lines := bytes.Count(f.text, []byte("\n")); lines > maxFile && !bytes.Contains(f.text, tableOfTexts) {
 		findings = append(findings, fmt.Sprintf("%s has %d lines, more than %d", f.path, lines, maxFile))
 	}
 	find := languages[filepath.Ext(f.path)]

@@ -217,7 +217,9 @@ export class App {
   /** The way to MCP servers. Its code is loaded with the first that is needed. */
   readonly connections = once(async () => {
     const { ServerConnections } = await import("./tools/serverconnections.ts");
-    return new ServerConnections();
+    return new ServerConnections((url, signedIn) =>
+      this.servers.change(url, (kept) => ({ ...kept, signedIn })),
+    );
   });
 
   /** What answers the calls of tools. Its code is loaded with the first. */

@@ -97,6 +97,22 @@ export function long(
   };
 }
 
+/** Notes the requests that a page sends, from now on. For ChatPage.open's prepare. */
+export function noteRequests<T>(page: Page, requests: T[]): void {
+  page.on("websocket", (socket) =>
+    socket.on("framesent", ({ payload }) => {
+      const frame = JSON.parse(String(payload));
+      if (frame.type === "generate") requests.push(frame.request);
+    }),
+  );
+}
+
+/** Chooses from a menu, whose button may be there only while the mouse is near. */
+export async function chooseFrom(page: Page, menu: string, item: string): Promise<void> {
+  await page.getByRole("button", { name: menu, exact: true }).click({ force: true });
+  await page.getByRole("menuitem", { name: item, exact: true }).click();
+}
+
 /** Chooses a model from the list that a button opens. */
 export async function choose(button: Locator, model: string): Promise<void> {
   await button.press("Enter");

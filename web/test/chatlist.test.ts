@@ -7,10 +7,11 @@ import { test } from "node:test";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { archive, importFile } from "./archive.ts";
 import { findings } from "./axe.ts";
-import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { ChatPage, chooseFrom, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { devices } from "./sizes.ts";
+import { some } from "./steady.ts";
 
 const options = { timeout: 3 * patience };
 
@@ -28,11 +29,6 @@ async function open(chats: number, size: BrowserContextOptions = {}) {
   return chat;
 }
 
-async function choose(page: Page, menu: string, item: string): Promise<void> {
-  await page.getByRole("button", { name: menu, exact: true }).click({ force: true });
-  await page.getByRole("menuitem", { name: item, exact: true }).click();
-}
-
 /** The list as it is read: headings, and below them chats. */
 const shown = (page: Page) =>
   page
@@ -48,10 +44,10 @@ test("Page: chats are pinned, put into folders and duplicated, and stay so", opt
   const chat = await open(4);
   const { page } = chat;
   const [one, two, three] = ["Chat number 1", "Chat number 2", "Chat number 3"] as const;
-  await choose(page, `Actions for ${three}`, "Pin");
+  await chooseFrom(page, `Actions for ${three}`, "Pin");
   await page.getByRole("region", { name: "Pinned" }).waitFor();
   for (const name of [one, two]) {
-    await choose(page, `Actions for ${name}`, "Put into a folder");
+    await chooseFrom(page, `Actions for ${name}`, "Put into a folder");
     await page.getByLabel("Folder of the chat").fill("  Work ");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Work" }).getByRole("link", { name }).waitFor();
@@ -62,7 +58,7 @@ test("Page: chats are pinned, put into folders and duplicated, and stay so", opt
     ["Work", [one, two]],
     ["Today", ["Chat number 0"]],
   ]);
-  await choose(page, `Actions for ${one}`, "Duplicate");
+  await chooseFrom(page, `Actions for ${one}`, "Duplicate");
   await page.getByRole("heading", { name: `${one} (copy)` }).waitFor();
   await page.getByText("Question 1", { exact: true }).waitFor();
   const folder = page.getByRole("button", { name: "Work" });
@@ -75,11 +71,11 @@ test("Page: chats are pinned, put into folders and duplicated, and stay so", opt
     ["Today", ["Chat number 0"]],
   ]);
   await folder.click();
-  await choose(page, `Actions for ${two}`, "Change the folder");
+  await chooseFrom(page, `Actions for ${two}`, "Change the folder");
   await page.getByLabel("Folder of the chat").fill("");
   await page.keyboard.press("Enter");
   await page.getByRole("region", { name: "Previous 7 days" }).waitFor();
-  await choose(page, `Actions for ${three}`, "Unpin");
+  await chooseFrom(page, `Actions for ${three}`, "Unpin");
   await page.getByRole("region", { name: "Pinned" }).waitFor({ state: "detached" });
   assert.deepEqual(await shown(page), [
     ["Work", [`${one} (copy)`, one]],
@@ -89,7 +85,7 @@ test("Page: chats are pinned, put into folders and duplicated, and stay so", opt
   assert.deepEqual(chat.complaints, []);
 });
 
-for (const [size, device] of Object.entries(devices)) {
+for (const [size, device] of some(devices, 1)) {
   test(
     `Page: all chats are deleted once that is confirmed, and brought back (${size})`,
     options,
@@ -97,7 +93,7 @@ for (const [size, device] of Object.entries(devices)) {
       const chat = await open(3, device);
       const { page } = chat;
       const links = page.locator(".entry");
-      await choose(page, "More", "Delete all chats…");
+      await chooseFrom(page, "More", "Delete all chats…");
       const dialog = page.getByRole("dialog", { name: "Delete all 3 chats?" });
       await dialog.waitFor();
       assert.deepEqual(await findings(page), []);
@@ -106,7 +102,7 @@ for (const [size, device] of Object.entries(devices)) {
       await dialog.waitFor({ state: "detached" });
       assert.equal(await links.count(), 3);
       for (const last of [false, true]) {
-        await choose(page, "More", "Delete all chats…");
+        await chooseFrom(page, "More", "Delete all chats…");
         await dialog.getByRole("button", { name: "Delete", exact: true }).click();
         await page.getByText("3 chats are deleted.").waitFor();
         assert.equal(await links.count(), 0);

@@ -5,9 +5,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Page } from "playwright-core";
 import { archive, importFile } from "./archive.ts";
-import { ChatPage, long, patience, useBrowser, withSettings } from "./browser.ts";
+import { ChatPage, chooseFrom, long, patience, useBrowser, withSettings } from "./browser.ts";
 import { useServer } from "./server.ts";
 import { phone } from "./sizes.ts";
 import { sum, tasksOf } from "./tasks.ts";
@@ -17,11 +16,6 @@ const short = withSettings({ sampling: { max_tokens: 12, seed: 3 } });
 
 useBrowser();
 const server = useServer({ context: 60_000 });
-
-async function choose(page: Page, menu: string, item: string): Promise<void> {
-  await page.getByRole("button", { name: menu, exact: true }).click({ force: true });
-  await page.getByRole("menuitem", { name: item, exact: true }).click();
-}
 
 test("Page: chats are kept, renamed, deleted and brought back", options, async () => {
   const chat = await ChatPage.open(server.url, {}, short);
@@ -41,7 +35,7 @@ test("Page: chats are kept, renamed, deleted and brought back", options, async (
     "the chat of the address is shown",
   );
 
-  await choose(page, "Actions for Hello!", "Rename");
+  await chooseFrom(page, "Actions for Hello!", "Rename");
   await page.getByLabel("Name of the chat").fill("Greetings");
   await page.keyboard.press("Enter");
   const link = page.getByRole("link", { name: "Greetings" });
@@ -53,12 +47,12 @@ test("Page: chats are kept, renamed, deleted and brought back", options, async (
   await link.click();
   await page.waitForFunction(() => document.title === "Greetings · Penstock");
 
-  await choose(page, "Actions for Greetings", "Delete");
+  await chooseFrom(page, "Actions for Greetings", "Delete");
   await page.getByRole("heading", { name: "New chat" }).waitFor();
   assert.equal(await link.count(), 0);
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("heading", { name: "Greetings" }).waitFor();
-  await choose(page, "Actions for Greetings", "Delete");
+  await chooseFrom(page, "Actions for Greetings", "Delete");
   await link.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Undo" }).waitFor(); // comes once the store has forgotten it
   await page.reload();
@@ -123,7 +117,7 @@ test("Page: what is exported can be imported, and overwrites nothing", options, 
   await chat.ask("Hello <b>there</b>!");
   await chat.finished();
   const saved = async (menu: string, item: string) => {
-    const [download] = await Promise.all([page.waitForEvent("download"), choose(page, menu, item)]);
+    const [download] = await Promise.all([page.waitForEvent("download"), chooseFrom(page, menu, item)]);
     return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
   };
   const all = await saved("More", "Export all chats");

@@ -12,6 +12,7 @@ import { chinese, lines, type PDFPage, pdf, redSquare, scanned } from "./pdfs.ts
 import { openPerceiving } from "./perceiving.ts";
 import { useServer } from "./server.ts";
 import { devices } from "./sizes.ts";
+import { some } from "./steady.ts";
 
 const options = { timeout: 3 * patience };
 
@@ -74,7 +75,7 @@ async function colours(img: Locator): Promise<{ width: number; height: number; r
   });
 }
 
-for (const [size, device] of Object.entries(devices)) {
+for (const [size, device] of some(devices, 1)) {
   test(`Page: pages of a PDF go along as pictures, for a model that sees (${size})`, options, async () => {
     const { chat, asked, files } = await openPerceiving(server, {}, device);
     const { page } = chat;
@@ -240,6 +241,28 @@ const offices: Record<string, { parts: Record<string, string>; text: string; siz
     text: "## A frog\nIt\tjumps (far).\n- one\na | b c",
     size: /^\d+ B$/,
   },
+  "table.ods": {
+    parts: {
+      "content.xml": `<o:document-content xmlns:o="o" xmlns:t="t" xmlns:b="b"><o:body><o:spreadsheet>
+        <b:table b:name="Ponds"><b:table-column b:number-columns-repeated="9"/>
+          <b:table-header-rows><b:table-row><b:table-cell><t:p>Frogs</t:p></b:table-cell><b:covered-table-cell><t:p>x</t:p></b:covered-table-cell><b:table-cell b:number-columns-repeated="2"><o:annotation><t:p>y</t:p></o:annotation><t:p>two <t:span>words</t:span></t:p></b:table-cell></b:table-row></b:table-header-rows>
+          <b:table-row b:number-rows-repeated="1048576"><b:table-cell b:number-columns-repeated="16384"/></b:table-row>
+          <b:table-row-group><b:table-row b:number-rows-repeated="2"><b:table-cell b:number-columns-repeated="2"/><b:table-cell o:value-type="date" o:date-value="2024-01-01T12:00:00"><t:p>1.1.</t:p></b:table-cell></b:table-row></b:table-row-group>
+        </b:table><b:table b:name="Empty"/></o:spreadsheet></o:body></o:document-content>`,
+    },
+    text: "## Ponds\nFrogs\t\ttwo words\ttwo words\n\t\t2024-01-01 12:00:00\n\t\t2024-01-01 12:00:00\n\n## Empty",
+    size: /^2 sheets · ≈ \d+ tokens$/,
+  },
+  "talk.odp": {
+    parts: {
+      "content.xml": `<o:document-content xmlns:o="o" xmlns:t="t" xmlns:d="d" xmlns:p="p"><o:body><o:presentation>
+        <d:page><d:frame><d:text-box><t:p>The begin</t:p></d:text-box></d:frame><p:notes><d:frame><t:p>said</t:p></d:frame></p:notes></d:page>
+        <d:page><d:frame><d:text-box><t:list><t:list-item><t:p>The end</t:p></t:list-item></t:list></d:text-box></d:frame></d:page>
+      </o:presentation></o:body></o:document-content>`,
+    },
+    text: "[slide 1]\nThe begin\n\n[slide 2]\n- The end",
+    size: /^2 slides · ≈ \d+ tokens$/,
+  },
 };
 
 const zipped = async (name: string, parts: Record<string, string>) => ({
@@ -268,6 +291,7 @@ test("Page: an office file that would harm the page, or is none, is refused in w
   const { page } = chat;
   const document = "word/document.xml";
   const entities = '<!DOCTYPE w [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;">]><w>&b;</w>';
+  const many = (what: string) => `number-${what}-repeated="1000000000"`;
   const deep = `<w>${"<p>".repeat(100_000)}${"</p>".repeat(100_000)}</w>`;
   for (const [parts, want] of [
     [
@@ -277,6 +301,12 @@ test("Page: an office file that would harm the page, or is none, is refused in w
     [{ [document]: entities }, "it cannot be read: it may be damaged."],
     [{ [document]: "<w><p>" }, "it cannot be read: it may be damaged."],
     [{ [document]: deep }, /it cannot be read: it may be damaged\.|it has no text\./], // as deep as the browser reads
+    [
+      {
+        "content.xml": `<document-content><spreadsheet><table><table-row ${many("rows")}><table-cell ${many("columns")}><p>x</p></table-cell></table-row></table></spreadsheet></document-content>`,
+      },
+      "it has more text than the files of a message can have together.",
+    ],
     [{ "photo.txt": "x" }, "it is an archive, and no office file."],
   ] as const) {
     await add(page, await zipped("bad.docx", parts));

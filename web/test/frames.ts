@@ -4,11 +4,13 @@
 // answer's 10,000 tokens come, 100 a second, or 300 of a mixed one, and while a reader scrolls
 // through the answer. An endless list, table or block of code is the worst that a model can write.
 // Then the processor time of what a reader waits for: a long chat that is opened, a long text that
-// is pasted, in the page and in a bare field. Then how soon a fresh page can be used over a slow
-// network. npm run frames
+// is pasted, in the page and in a bare field, and a long answer in the inspector. Then how soon a
+// fresh page can be used over a slow network. npm run frames
 import type { Page } from "playwright-core";
+import type { TokenTrace } from "../src/host/protocol.ts";
+import { left, stage } from "../src/trace/sampletraces.ts";
 import { importFile, longChat } from "./archive.ts";
-import { ChatPage, launch } from "./browser.ts";
+import { ChatPage, launch, withSettings } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { Server } from "./server.ts";
 import { sum, tasksOf } from "./tasks.ts";
@@ -122,6 +124,65 @@ async function pasting(page: Page, field: string): Promise<number> {
   return sum(tasks);
 }
 
+const inspected = 13_000; // tokens
+const steps = 20; // of the arrow keys
+const stages = ["logit_bias", "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc"];
+
+/** A record as long as those of the usual chain. */
+function record(token: string): TokenTrace {
+  const names = Array.from({ length: 9 }, (_, n) => [` word${n}`, 0.3 / (n + 1)]);
+  const survey = (n: number) => left(n, { ...Object.fromEntries(names), [token]: 0.1 }, [3, 0.1]);
+  const before = survey(1536);
+  const after = [...stages, "temperature", "dist"].map((name, n) => stage(name, 0.01, survey(1536 >> n)));
+  return { id: 1, token, how: "chosen", by: "dist", before, stages: after };
+}
+
+/** Milliseconds of the main thread in the inspector: for the first tokens, and for a step. */
+async function inspecting(url: string): Promise<{ first: number; step: number }> {
+  const words = `${prose}\n\n`.match(/\s*\S+/g) ?? [];
+  const chat = await ChatPage.open(
+    url,
+    {},
+    async (page) => {
+      await withSettings({ trace: true })(page);
+      await play(page, (stream) => {
+        for (let n = 0; n < inspected; n++) {
+          const word = words[n % words.length] ?? "";
+          stream.token(word, record(word));
+        }
+        stream.end();
+      });
+    },
+    browser,
+  );
+  const { page } = chat;
+  await chat.ask("Go on.");
+  await chat.finished();
+  await page.waitForTimeout(5000); // until it is kept
+  await page.reload();
+  const inspect = (await chat.finished()).getByRole("button", { name: "Inspect" });
+  const options = page.locator(".tokens [role=option]");
+  const first = await tasksOf(page, async () => {
+    await inspect.click();
+    await options.first().waitFor();
+  });
+  await page.waitForFunction(
+    (n) => document.querySelectorAll(".tokens [role=option]").length === n,
+    inspected,
+  );
+  await options.nth(6000).click();
+  const keys = await tasksOf(page, async () => {
+    for (let n = 0; n < steps; n++) {
+      await page.keyboard.press("ArrowRight");
+      await page.evaluate(
+        () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+      );
+    }
+  });
+  await chat.close();
+  return { first: sum(first), step: sum(keys) / steps };
+}
+
 const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
 
 /** Milliseconds until a fresh page's message field is there, at 400 kbit/s and 400 ms a request. */
@@ -180,6 +241,9 @@ try {
   await chat.page.setContent("<textarea></textarea>");
   console.log(`| the same into a bare field | ${(await pasting(chat.page, "textarea")).toFixed(0)} |`);
   await chat.close();
+  const { first, step } = await inspecting(server.url);
+  console.log(`| an answer of 13,000 tokens in the inspector, the first of them | ${first.toFixed(0)} |`);
+  console.log(`| a step from one to the next | ${step.toFixed(0)} |`);
   for (let run = 1; run <= 3; run++) {
     const { wall, processor } = await usable(server.url);
     const times = `${wall.toFixed(0)} ms, ${processor.toFixed(0)} of them of the main thread`;

@@ -257,6 +257,11 @@ test("Inspector: 2,000 tokens, and traces that make no sense, stay quick", {
   await optionsOf(page).first().click();
   await page.keyboard.press("End");
   assert.equal(await focusOf(page).getAttribute("data-at"), "1999");
+  await page.waitForFunction(() => {
+    const box = document.querySelector(".tokens")?.getBoundingClientRect();
+    const own = document.querySelector(".tokens [aria-selected=true]")?.getBoundingClientRect();
+    return box && own && own.top >= box.top && own.bottom <= box.bottom;
+  });
   // A step touches the two tokens that it is about, not the others.
   const touched = await page.evaluate(touchedBy, "ArrowLeft");
   assert.ok(touched > 0 && touched <= 4, `a step changes ${touched} elements`);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
-import { ChatPage, withSettings } from "./browser.ts";
+import { ChatPage, noteRequests, withSettings } from "./browser.ts";
 
 export interface Opened {
   chat: ChatPage;
@@ -21,12 +21,7 @@ export async function openSettings(
   const requests: Record<string, unknown>[] = [];
   const chat = await ChatPage.open(server.url, options, async (page) => {
     if (Object.keys(settings).length > 0) await withSettings(settings)(page);
-    page.on("websocket", (socket) =>
-      socket.on("framesent", ({ payload }) => {
-        const frame = JSON.parse(String(payload));
-        if (frame.type === "generate") requests.push(frame.request);
-      }),
-    );
+    noteRequests(page, requests);
   });
   await chat.online();
   await show(chat);

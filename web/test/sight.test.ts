@@ -10,11 +10,11 @@ import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { devices } from "./sizes.ts";
-import { some } from "./steady.ts";
+import { long, some } from "./steady.ts";
 
 const options = { timeout: 4 * patience };
-const messages = 300;
-const found = [20, 150, 299]; // messages that a search finds
+const messages = long ? 300 : 60; // of which eight are drawn at once, and then four at a time
+const found = [4, messages / 2, messages - 1]; // messages that a search finds
 
 useBrowser();
 const server = useServer();
@@ -84,47 +84,57 @@ async function scrollTo({ page }: ChatPage, place: string): Promise<void> {
   );
 }
 
-for (const [size, device] of Object.entries(devices)) {
-  test(`Sight: a question that is sent, wherever the window was (${size})`, options, async () => {
-    const chat = await open(device);
-    for (const title of ["A short chat", "A long chat"])
-      for (const [place] of some(places, 2)) {
-        await openChat(chat, title);
-        await scrollTo(chat, place);
-        await chat.ask(`And at ${place}?`);
-        await chat.page.locator(".question", { hasText: `And at ${place}?` }).waitFor({ state: "attached" });
-        await chat.finished();
-        await settled(chat);
-        const about = `${title}, from ${place}`;
-        assert.ok(
-          await isSeen(chat.answers.last().locator("p").last()),
-          `${about}: the answer's end is out of sight`,
-        );
-        assert.equal(await chat.page.getByRole("button", { name: "Latest" }).count(), 0, about);
-        await openChat(chat, title === "A short chat" ? "A long chat" : "A short chat");
-      }
-    assert.deepEqual(chat.complaints, []);
-  });
+/** The chat is opened and scrolled to a place; act asks for an answer, whose end is then seen. */
+async function seesAnswer(
+  chat: ChatPage,
+  title: string,
+  place: string,
+  act: () => Promise<unknown>,
+): Promise<void> {
+  await openChat(chat, title);
+  await scrollTo(chat, place);
+  await act();
+  await chat.finished();
+  await settled(chat);
+  const last = chat.answers.last();
+  assert.ok(
+    await isSeen(last.locator("p").last()),
+    `${title}, from ${place}: the answer's end is out of sight`,
+  );
+  assert.equal(await chat.page.getByRole("button", { name: "Latest" }).count(), 0, `${title}, from ${place}`);
+}
 
-  test(`Sight: an answer that is asked for again, wherever the window was (${size})`, options, async () => {
-    const chat = await open(device);
-    for (const [place] of some(places, 2)) {
-      await openChat(chat, "A long chat");
-      await scrollTo(chat, place);
-      const again = chat.answers.last().getByRole("button", { name: "Regenerate" });
-      await again.dispatchEvent("click"); // a real one would scroll to it
-      await chat.page
-        .locator(".answer", { hasText: "Line 11 of the new answer." })
-        .last()
-        .waitFor({ state: "attached" });
-      await chat.finished();
-      await settled(chat);
-      assert.ok(await isSeen(chat.answers.last().locator("p").last()), `from ${place}`);
+/** Each place on each device; a day has one place, and so both devices. */
+const windows = Object.fromEntries(
+  Object.keys(places).flatMap((place) =>
+    Object.entries(devices).map(([size, device]) => [`${size}, ${place}`, { device, place }] as const),
+  ),
+);
+
+for (const [name, { device, place }] of some(windows, 2))
+  test(
+    `Sight: an answer that is asked for, and asked for again, wherever the window was (${name})`,
+    options,
+    async () => {
+      const chat = await open(device);
+      for (const title of ["A short chat", "A long chat"])
+        await seesAnswer(chat, title, place, async () => {
+          await chat.ask(`And at ${place}?`);
+          await chat.page
+            .locator(".question", { hasText: `And at ${place}?` })
+            .waitFor({ state: "attached" });
+        });
       await openChat(chat, "A short chat");
-    }
-    assert.deepEqual(chat.complaints, []);
-  });
+      await seesAnswer(chat, "A long chat", place, async () => {
+        const again = chat.answers.last().getByRole("button", { name: "Regenerate" });
+        await again.dispatchEvent("click"); // a real one would scroll to it
+        await chat.page.getByText("2 of 2").waitFor({ state: "attached" });
+      });
+      assert.deepEqual(chat.complaints, []);
+    },
+  );
 
+for (const [size, device] of some(devices, 1)) {
   test(
     `Sight: the end of a chat that is opened, and what a search has found (${size})`,
     options,

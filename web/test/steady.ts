@@ -9,10 +9,14 @@ export const seed = Number(process.env.PENSTOCK_TEST_SEED || `${today}000000`);
 if (!Number.isSafeInteger(seed * 100))
   throw new Error(`PENSTOCK_TEST_SEED is ${process.env.PENSTOCK_TEST_SEED}; it has to be a smaller number`);
 
-/** So many entries of all, or all of them in `make test-long`. */
+/** Whether all is to be tried, as in `make test-long`. */
+export const long = Boolean(process.env.PENSTOCK_TEST_LONG);
+
+/** So many entries of all, by day one after the other, or all of them in `make test-long`. */
 export function some<T>(all: Record<string, T>, most: number): [string, T][] {
   const entries = Object.entries(all);
-  if (process.env.PENSTOCK_TEST_LONG) return entries;
-  const first = seed * most;
+  if (long) return entries;
+  const day = Math.floor(seed / 1_000_000) + (seed % 1_000_000); // the next day's seed is a million higher
+  const first = day * most;
   return entries.filter((_, at) => (at + entries.length - (first % entries.length)) % entries.length < most);
 }

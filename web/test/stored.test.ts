@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { GenerateRequest } from "../src/host/protocol.ts";
-import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { ChatPage, noteRequests, patience, useBrowser } from "./browser.ts";
 import { useServer } from "./server.ts";
 
 const kept = JSON.parse(readFileSync(new URL("stored.json", import.meta.url), "utf8"));
@@ -40,12 +40,7 @@ test("Page: chats, settings and drafts that an earlier page has stored are there
 }, async () => {
   const requests: GenerateRequest[] = [];
   const chat = await ChatPage.open(`${server.url}/livez`, {}, async (page) => {
-    page.on("websocket", (socket) =>
-      socket.on("framesent", ({ payload }) => {
-        const frame = JSON.parse(String(payload));
-        if (frame.type === "generate") requests.push(frame.request);
-      }),
-    );
+    noteRequests(page, requests);
   });
   const { page } = chat;
   await page.evaluate(`(${restore})(${JSON.stringify(kept)})`);

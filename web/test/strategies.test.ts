@@ -8,7 +8,8 @@ import type { Page } from "playwright-core";
 import { findings } from "./axe.ts";
 import { ChatPage, patience, stored, useBrowser, withSettings } from "./browser.ts";
 import { useServer } from "./server.ts";
-import { phone, sizes } from "./sizes.ts";
+import { devices } from "./sizes.ts";
+import { some } from "./steady.ts";
 
 useBrowser();
 const server = useServer({
@@ -112,7 +113,7 @@ test("Other words: an uncertain word is pressed, another is chosen, and the answ
   assert.deepEqual(chat.complaints, []);
 });
 
-for (const [size, options] of Object.entries({ desktop: sizes.desktop, phone })) {
+for (const [size, options] of some(devices, 1)) {
   test(`Side by side: one question, three answers, and one is kept (${size})`, { timeout }, async () => {
     const chat = await ChatPage.open(server.url, options, withSettings({ sampling: { max_tokens: 20 } }));
     const { page } = chat;

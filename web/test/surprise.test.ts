@@ -9,6 +9,7 @@ import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { devices, sizes } from "./sizes.ts";
+import { some } from "./steady.ts";
 
 useBrowser();
 const server = useServer();
@@ -71,7 +72,7 @@ async function wordsOf(page: Page): Promise<string> {
   return all.replace(explained, "");
 }
 
-for (const [size, options] of Object.entries(devices)) {
+for (const [size, options] of some(devices, 1)) {
   test(`Page: speaks its readers' words (${size})`, { timeout: 3 * patience }, async () => {
     const chat = await ChatPage.open(server.url, options);
     const { page } = chat;

@@ -13,6 +13,7 @@ import type { RequestMessage } from "../src/host/protocol.ts";
 import { findings } from "./axe.ts";
 import { ChatPage, patience, useBrowser } from "./browser.ts";
 import { startEverything } from "./mcpserver.ts";
+import { startGuarded } from "./oauthserver.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { sizes } from "./sizes.ts";
@@ -186,4 +187,79 @@ test("Page: an MCP server that is not there, is silent, or answers without end i
   await page.getByText("The server was not added: it was stopped.").waitFor();
   await left;
   silent.close();
+});
+
+/** Follows the link to the sign-in, and chooses there. */
+async function signIn({ page }: ChatPage, host: string, choice: "Allow" | "Deny"): Promise<void> {
+  const opened = page.context().waitForEvent("page");
+  await page.getByRole("link", { name: `Sign in at ${host}` }).click();
+  const tab = await opened;
+  await tab.getByRole("link", { name: choice }).click();
+  await tab.getByText("You can close this tab").waitFor();
+  await tab.waitForURL(({ search }) => search === ""); // the address does not keep the code
+  await tab.close();
+}
+
+test("Page: an MCP server that wants it is signed in to, stays so, and is signed out of", {
+  timeout: 3 * patience,
+}, async () => {
+  const { url, host, provider, http } = await startGuarded();
+  const chat = await openTools([]);
+  const { page } = chat;
+  const kept = () =>
+    page.evaluate(
+      () => JSON.parse(localStorage["penstock.servers"] ?? "[]")[0]?.signedIn?.tokens?.access_token,
+    );
+  await page.getByLabel("Address").fill(url);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await signIn(chat, host, "Deny");
+  await page.getByText("The server was not added: the sign-in was declined.").waitFor();
+  await page.getByRole("button", { name: "Add server" }).click();
+  const link = page.getByRole("link", { name: `Sign in at ${host}` });
+  await link.waitFor();
+  await looksRight(chat);
+  // What nobody has asked for leads to nothing.
+  await page.evaluate(() =>
+    new BroadcastChannel("penstock-oauth").postMessage({ state: "other", code: "stolen", error: "" }),
+  );
+  await signIn(chat, host, "Allow");
+  const list = page.getByRole("list", { name: "MCP servers" });
+  await list.getByRole("switch").first().waitFor();
+  const first = await kept();
+  assert.ok(provider.knows(first));
+
+  provider.expire();
+  await list.getByRole("button", { name: "Show resources and prompts" }).click();
+  await list.getByText("It has neither resources nor prompts.").waitFor();
+  assert.equal(provider.refreshed, 1);
+  assert.ok(provider.knows(await kept()), "the new token is not kept");
+
+  await list.getByRole("button", { name: "Sign out of guarded" }).click();
+  await list.getByRole("button", { name: "Sign out of guarded" }).waitFor({ state: "detached" });
+  assert.equal(await kept(), undefined);
+  await list.getByRole("button", { name: /^(Refresh|Show)/ }).click();
+  await signIn(chat, host, "Allow");
+  await list.getByText("It has neither resources nor prompts.").waitFor();
+  assert.ok(provider.knows(await kept()));
+  assert.deepEqual(chat.complaints, []);
+  http.closeAllConnections();
+  http.close();
+});
+
+test("Page: where the page cannot register itself, a person gives the client's id", {
+  timeout: 2 * patience,
+}, async () => {
+  const { url, host, http } = await startGuarded({ client: "by-hand", redirect: `${server.url}/oauth.html` });
+  const chat = await openTools([]);
+  const { page } = chat;
+  await page.getByLabel("Address").fill(url);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.getByText(`Register it with the redirect address ${server.url}/oauth.html`).waitFor();
+  await page.getByLabel("Client ID").fill("by-hand");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await signIn(chat, host, "Allow");
+  await page.getByRole("list", { name: "MCP servers" }).getByRole("switch").first().waitFor();
+  assert.deepEqual(chat.complaints, []);
+  http.closeAllConnections();
+  http.close();
 });

@@ -302,3 +302,16 @@ func TestFindChanges_Scattered_AreFew(t *testing.T) {
 		t.Error("a page is missing")
 	}
 }
+
+// A change of any byte of a page is one, the last too, and within the base as beyond it.
+func TestFindChanges_AnyByte(t *testing.T) {
+	page := os.Getpagesize()
+	base := bytes.Repeat([]byte{7}, 2*page)
+	for _, at := range []int{0, page - 1, page, 2*page - 1, 2 * page, 3*page - 1} {
+		content := append(bytes.Clone(base), make([]byte, page)...)
+		content[at]++
+		if spans := findChanges(content, base); len(spans) != 1 || spans[0] != (span{at / page * page, page}) {
+			t.Errorf("byte %d: %v", at, spans)
+		}
+	}
+}

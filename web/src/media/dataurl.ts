@@ -17,7 +17,7 @@ export async function dataURL(file: Blob): Promise<string> {
 export function fromDataURL(url: string): Uint8Array<ArrayBuffer> {
   const comma = url.slice(0, 256).indexOf(",");
   if (!url.startsWith("data:") || !url.slice(0, Math.max(comma, 0)).endsWith(";base64"))
-    throw new Error("it is no data: URL in base64");
+    throw new Error("it is no data: URL in base64"); // untranslated: nobody sees it
   const letters = atob(url.slice(comma + 1));
   const bytes = new Uint8Array(letters.length);
   for (let at = 0; at < bytes.length; at++) bytes[at] = letters.charCodeAt(at);

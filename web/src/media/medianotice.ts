@@ -2,6 +2,7 @@
 
 // What a person should know of the pictures and sounds before a question is sent.
 import type { Medium } from "../chats/message.ts";
+import { t } from "../language/language.ts";
 import {
   type Abilities,
   eachOnce,
@@ -23,9 +24,9 @@ export interface MediaNotice {
  */
 export function cannot(abilities: Abilities, media: readonly Pick<Medium, "type">[]): string {
   const lost = media.filter((medium) => !takesMedium(abilities, medium));
-  const words = [lost.some(isPicture) && "see pictures", !lost.every(isPicture) && "hear sounds"];
-  const said = words.filter(Boolean).join(" and ");
-  return said && `cannot ${said}`;
+  if (lost.length === 0) return "";
+  if (lost.every(isPicture)) return t("cannot see pictures");
+  return lost.some(isPicture) ? t("cannot see pictures and hear sounds") : t("cannot hear sounds");
 }
 
 /** Of a draft with these files in a chat that has others before it. */
@@ -40,15 +41,21 @@ export function noticeOf(
   if (now !== "")
     return {
       blocks: true,
-      text: `${model} ${now}. Remove what it cannot take, or choose another model in Settings.`,
+      text: t("{model} {cannot}. Remove what it cannot take, or choose another model in Settings.", {
+        model,
+        cannot: now,
+      }),
     };
   const sent = eachOnce([...before, ...draft]).filter((medium) => takesMedium(abilities, medium));
   if (totalSize(sent) > most || sent.length > mostFiles)
     return {
       blocks: true,
-      text: "This chat has more pictures and sounds than the server takes. Begin a new chat.",
+      text: t("This chat has more pictures and sounds than the server takes. Begin a new chat."),
     };
   const earlier = cannot(abilities, before);
   if (earlier === "") return undefined;
-  return { blocks: false, text: `${model} ${earlier}: of those in this chat it is told the names only.` };
+  return {
+    blocks: false,
+    text: t("{model} {cannot}: of those in this chat it is told the names only.", { model, cannot: earlier }),
+  };
 }

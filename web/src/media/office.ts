@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-// Reads the text of office files: .docx, .pptx and .xlsx (ECMA-376), and .odt (OpenDocument).
+// Reads the text of office files: .docx, .pptx and .xlsx (ECMA-376), and .odt, .odp
+// and .ods (OpenDocument).
 import type { DocumentParts } from "../chats/message.ts";
 import { type Unpacked, unzip } from "../chats/zip.ts";
+import { t } from "../language/language.ts";
 import { DocumentProblem, tooMuchText } from "./documentproblem.ts";
 
 const mostUnpacked = 32 << 20; // bytes
 const mostRatio = 200; // of what is unpacked to what is packed: a text has 20 or so
 const smallest = 1 << 20; // bytes that may be unpacked of the smallest file
 
-/** The parts of all four that have text, or say where it is. */
+/** The parts of all that have text, or say where it is. */
 const wanted =
   /^(word\/(document|footnotes|endnotes)|ppt\/(presentation|slides\/[^/]+)|xl\/(workbook|sharedStrings|styles|worksheets\/[^/]+)|content)\.xml$|^(ppt|xl)\/_rels\/(presentation|workbook)\.xml\.rels$/;
 
@@ -23,14 +25,16 @@ export interface OfficeText {
 export async function readOffice(file: Blob, mostText: number): Promise<OfficeText> {
   const most = Math.min(mostUnpacked, smallest + mostRatio * file.size);
   const unpacked = await unzip(file, wanted, most).catch((error) => {
-    throw new DocumentProblem(`it cannot be read: ${error instanceof Error ? error.message : error}.`);
+    throw new DocumentProblem(
+      t("it cannot be read: {error}.", { error: error instanceof Error ? error.message : String(error) }),
+    );
   });
   const parts = new Parts(unpacked, new Collected(mostText));
   for (const read of [readWord, readSlides, readSheets, readOpenDocument]) {
     const found = await read(parts);
     if (found !== undefined) return { ...found, text: parts.out.text.trim() };
   }
-  throw new DocumentProblem("it is an archive, and no office file. Unpack it, and add what is in it.");
+  throw new DocumentProblem(t("it is an archive, and no office file. Unpack it, and add what is in it."));
 }
 
 /** A text that grows up to a bound. */
@@ -91,7 +95,7 @@ class Parts {
   async targets(folder: string, name: string): Promise<Map<string, string>> {
     const root = await this.root(`${folder}/_rels/${name}.xml.rels`);
     const relations = [...(root?.children ?? [])].map((relation): [string, string] => {
-      const target = relation.getAttribute("Target") ?? "";
+      const target = relation.getAttribute("Target") ?? ""; // untranslated: the format's
       const path = target.startsWith("/") ? target.slice(1) : `${folder}/${target}`;
       return [relation.getAttribute("Id") ?? "", path];
     });
@@ -99,7 +103,7 @@ class Parts {
   }
 }
 
-const damaged = new DocumentProblem("it cannot be read: it may be damaged.");
+const damaged = new DocumentProblem(t("it cannot be read: it may be damaged."));
 
 interface Visitor {
   enter(element: Element): unknown; // false: what is in it is passed over
@@ -158,7 +162,7 @@ function mark(kind: string, element: Element): string {
   return `[^${kind === "endnote" ? "e" : ""}${attribute(element, "id") ?? ""}]`;
 }
 
-const passedOver = new Set(["Fallback", "rPh", "tracked-changes", "annotation", "note-citation"]);
+const passedOver = new Set(["Fallback", "rPh", "tracked-changes", "annotation", "note-citation"]); // untranslated: the format's
 
 /** Writes paragraphs and tables of .docx and .pptx; in a line all in one. */
 function writeParagraphs(root: Element, out: Collected, inLine = false): void {
@@ -334,6 +338,9 @@ async function readOpenDocument(parts: Parts): Promise<Found> {
   const root = await parts.root("content.xml");
   if (root?.localName !== "document-content") return undefined;
   const { out } = parts;
+  const [book] = root.getElementsByTagNameNS("*", "spreadsheet");
+  if (book !== undefined) return writeOpenSheets(book, out);
+  let slides = 0;
   let within = 0; // of cells and notes, which stay in one line
   let first = true; // cell of its row
   let paragraphs = 0;
@@ -341,6 +348,11 @@ async function readOpenDocument(parts: Parts): Promise<Found> {
     enter(element) {
       const { localName: name, parentElement: parent } = element;
       if (passedOver.has(name)) return false;
+      if (name === "page" && parent?.localName === "presentation") {
+        out.line();
+        out.add(`${slides++ === 0 ? "" : "\n"}[slide ${slides}]\n`);
+      }
+      if (name === "notes" && parent?.localName === "page") return false; // of the speaker
       if (name === "note") out.add(" (");
       if (name === "table-row") {
         out.line();
@@ -373,5 +385,59 @@ async function readOpenDocument(parts: Parts): Promise<Found> {
       if (paragraphs > 0) out.add(text.replace(/\s+/g, " "));
     },
   });
-  return {};
+  return slides === 0 ? {} : { parts: { unit: "slide", count: slides } };
+}
+
+/** Writes the tables of a spreadsheet, whose rows may be in groups. */
+function writeOpenSheets(book: Element, out: Collected): Found {
+  const sheets = [...book.children].filter(({ localName }) => localName === "table");
+  for (const sheet of sheets) {
+    out.line();
+    heading(2, out);
+    out.add(`${attribute(sheet, "name") ?? ""}\n`);
+    visit(sheet, {
+      enter(element) {
+        if (element.localName === "table-row") writeOpenRow(element, out);
+        return element === sheet || /^table-(row-group|header-rows|rows)$/.test(element.localName);
+      },
+      leave() {},
+      text() {},
+    });
+  }
+  return { parts: { unit: "sheet", count: sheets.length } };
+}
+
+/** Writes a row as often as it stands, with tabs between its cells; of an empty one nothing. */
+function writeOpenRow(row: Element, out: Collected): void {
+  const cells = [...row.children].map((cell) => ({
+    value: openValue(cell),
+    times: times(cell, "number-columns-repeated"),
+  }));
+  if (cells.every(({ value }) => value === "")) return;
+  for (let left = times(row, "number-rows-repeated"); left > 0; left--) {
+    let [at, column] = [0, 0]; // of the cell, and of what the line ends with
+    for (const { value, times } of cells) {
+      const end = value === "" ? at : Math.min(at + times, mostColumns);
+      for (let to = at; to < end; to++) {
+        out.add("\t".repeat(to - column) + value);
+        column = to;
+      }
+      at += times;
+    }
+    out.line();
+  }
+}
+
+/** What a cell shows, in one line; days and times as such. */
+function openValue(cell: Element): string {
+  if (cell.localName !== "table-cell") return ""; // another one covers it
+  if (attribute(cell, "value-type") === "date")
+    return inLine((attribute(cell, "date-value") ?? "").replace("T", " "));
+  const paragraphs = [...cell.children].filter(({ localName }) => localName === "p");
+  return inLine(paragraphs.map((paragraph) => paragraph.textContent ?? "").join(" "));
+}
+
+/** How often a row or a cell stands there. */
+function times(element: Element, name: string): number {
+  return Math.max(1, Math.floor(Number(attribute(element, name)) || 1));
 }

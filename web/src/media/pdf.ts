@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Reads PDFs with the worker that can, within bounds of time and size.
-import { language } from "../language/language.ts";
+import { language, t } from "../language/language.ts";
 import { DocumentProblem, tooMuchText } from "./documentproblem.ts";
 import type { PDFAsk, PDFReply } from "./pdf.worker.ts";
 
@@ -39,7 +39,7 @@ export async function openPDF(bytes: ArrayBuffer, mostText: number): Promise<Ope
   }
 }
 
-const unreadable = new DocumentProblem("it cannot be read: it may be damaged.");
+const unreadable = new DocumentProblem(t("it cannot be read: it may be damaged."));
 
 /** Asks the worker, and ends it if it takes too long. */
 function ask(worker: Worker, question: PDFAsk, most: number): Promise<PDFReply> {
@@ -48,7 +48,7 @@ function ask(worker: Worker, question: PDFAsk, most: number): Promise<PDFReply> 
       worker.terminate();
       reject(problem);
     };
-    const timer = setTimeout(() => fail(new DocumentProblem("it takes too long to read.")), most);
+    const timer = setTimeout(() => fail(new DocumentProblem(t("it takes too long to read."))), most);
     worker.onerror = () => fail(unloaded);
     worker.onmessage = ({ data }: MessageEvent<PDFReply | { action: string }>) => {
       if ("action" in data) return; // of PDF.js itself, which believes to be alone there
@@ -61,16 +61,18 @@ function ask(worker: Worker, question: PDFAsk, most: number): Promise<PDFReply> 
 }
 
 const unloaded = new DocumentProblem(
-  "the code that reads PDFs stopped, or could not be loaded. If the server was updated meanwhile, reload the page.",
+  t(
+    "the code that reads PDFs stopped, or could not be loaded. If the server was updated meanwhile, reload the page.",
+  ),
 );
 
 function problemOf({ problem, pages = 0 }: Extract<PDFReply, { problem: string }>): DocumentProblem {
   switch (problem) {
     case "locked":
-      return new DocumentProblem("it is locked with a password. Save it without one, and add that.");
+      return new DocumentProblem(t("it is locked with a password. Save it without one, and add that."));
     case "pages":
       return new DocumentProblem(
-        `it has ${count.format(pages)} pages, and a PDF can have ${count.format(mostPages)}.`,
+        t("it has {n} pages, and a PDF can have {most}.", { n: pages, most: mostPages }),
       );
     case "text":
       return new DocumentProblem(tooMuchText);
@@ -78,5 +80,3 @@ function problemOf({ problem, pages = 0 }: Extract<PDFReply, { problem: string }
       return unreadable;
   }
 }
-
-const count = new Intl.NumberFormat("en");

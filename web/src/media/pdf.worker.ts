@@ -32,7 +32,7 @@ class Tables {
   async fetch({ name }: { name: string }): Promise<{ cMapData: Uint8Array; isCompressed: boolean }> {
     const url = tables[`../../node_modules/pdfjs-dist/cmaps/${name}.bcmap`];
     const response = url === undefined ? undefined : await fetch(url);
-    if (!response?.ok) throw new Error(`there is no table ${name}`);
+    if (!response?.ok) throw new Error(`there is no table ${name}`); // untranslated: nobody sees it
     return { cMapData: new Uint8Array(await response.arrayBuffer()), isCompressed: true };
   }
 }
@@ -44,7 +44,7 @@ class Decoders {
   async fetch({ filename }: { filename: string }): Promise<Uint8Array> {
     const url = decoders[filename];
     const response = url === undefined ? undefined : await fetch(url);
-    if (!response?.ok) throw new Error(`there is no decoder ${filename}`);
+    if (!response?.ok) throw new Error(`there is no decoder ${filename}`); // untranslated: nobody sees it
     return new Uint8Array(await response.arrayBuffer());
   }
 }

@@ -47,7 +47,7 @@ async function drawn(
   canvas.width = width;
   canvas.height = height;
   const context = canvas.getContext("2d");
-  if (context === null) throw new Error("the browser draws nothing");
+  if (context === null) throw new Error("the browser draws nothing"); // untranslated: nobody sees it
   context.fillStyle = "#fff"; // shows through where the picture is transparent, as the host has it
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = "high";
@@ -62,6 +62,7 @@ async function drawn(
 function encoded(canvas: HTMLCanvasElement, type: MediaType): Promise<Blob> {
   return new Promise((resolve, reject) => {
     const done = (bytes: Blob | null) =>
+      // untranslated: nobody sees it
       bytes === null ? reject(new Error("the browser cannot encode it")) : resolve(bytes);
     canvas.toBlob(done, type, quality);
   });

@@ -2,6 +2,8 @@
 
 // Fetches from a server that anybody may run.
 
+import { t } from "../language/language.ts";
+
 /** What a server may cost until it is asked again. */
 export const allowed = { bytes: 8 << 20, requests: 100 };
 
@@ -25,14 +27,15 @@ export class BoundedFetch {
     // One that goes on with an answer names the last event that came.
     if (init.method === "GET" && !new Headers(init.headers).has("last-event-id"))
       return new Response(null, { status: 405 });
-    if (--this.left.requests < 0) throw this.end(`it wants more than ${allowed.requests} requests`);
+    if (--this.left.requests < 0)
+      throw this.end(t("it wants more than {n} requests", { n: allowed.requests }));
     const response = await this.within(url, init);
     if (response.body === null) return response;
     const counted = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, stream) => {
         this.left.bytes -= chunk.byteLength;
         if (this.left.bytes >= 0) stream.enqueue(chunk);
-        else stream.error(this.end(`it sends more than ${allowed.bytes >> 20} MB`));
+        else stream.error(this.end(t("it sends more than {mb} MB", { mb: allowed.bytes >> 20 })));
       },
     });
     return new Response(response.body.pipeThrough(counted), response);

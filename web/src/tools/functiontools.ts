@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Function tools as a person writes them: a form of parameters, or JSON.
+import { t } from "../language/language.ts";
 import { type FunctionTool, mostInSettings, toolName } from "../settings/settings.ts";
 import { isRecord } from "../text/parsedjson.ts";
 
@@ -56,12 +57,14 @@ export function functionsIn(json: string): FunctionTool[] {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new Error(`It is no JSON: ${error instanceof Error ? error.message : error}.`);
+    throw new Error(
+      t("It is no JSON: {error}.", { error: error instanceof Error ? error.message : String(error) }),
+    );
   }
   const list = Array.isArray(value) ? value : [value];
-  if (list.length === 0) throw new Error("There is no function in it.");
+  if (list.length === 0) throw new Error(t("There is no function in it."));
   if (list.length > mostInSettings.tools)
-    throw new Error(`A chat can have ${mostInSettings.tools} functions.`);
+    throw new Error(t("A chat can have {n} functions.", { n: mostInSettings.tools }));
   return list.map((entry, at) => functionOf(entry, Array.isArray(value) ? `[${at}].` : ""));
 }
 
@@ -75,8 +78,9 @@ function functionOf(entry: unknown, where: string): FunctionTool {
   const field = isRecord(outer.function) ? `${where}function` : where.replace(/\.$/, "");
   const path = field === "" ? "" : `${field}.`;
   if (typeof name !== "string" || !toolName.test(name))
-    throw new Error(`${path}name must be 1 to 64 letters, digits, "_" and "-".`);
-  if (typeof description !== "string") throw new Error(`${path}description must be a text.`);
-  if (!isRecord(parameters)) throw new Error(`${path}parameters must be a JSON schema of an object.`);
+    throw new Error(t('{path}name must be 1 to 64 letters, digits, "_" and "-".', { path }));
+  if (typeof description !== "string") throw new Error(t("{path}description must be a text.", { path }));
+  if (!isRecord(parameters))
+    throw new Error(t("{path}parameters must be a JSON schema of an object.", { path }));
   return { name, description, parameters };
 }

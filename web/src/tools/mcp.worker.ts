@@ -2,6 +2,7 @@
 
 // Speaks MCP over Streamable HTTP, with the official SDK. The host lets this file alone call other
 // servers (host/api/routes.go), so it does nothing else.
+import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -10,26 +11,32 @@ import type {
   jsonSchemaValidator,
 } from "@modelcontextprotocol/sdk/validation/types.js";
 import { config } from "zod/v4";
+import { t } from "../language/language.ts";
 import { record } from "../settings/settings.ts";
 import { BoundedFetch } from "./boundedfetch.ts";
+import { fetchForSignIn, NoSignIn, SignIn } from "./oauth.ts";
+import { ClientNeeded, type SignedIn, SignInNeeded } from "./signin.ts";
 import { cleanTools } from "./toolservers.ts";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
 config({ jitless: true }); // the page's policy lets nothing make code of a text
 
-const most = { pages: 20, entries: 500, parameters: 32 };
+const most = { pages: 20, entries: 500, parameters: 32, signIns: 8 };
 const letters = { answer: 100_000, problem: 500, name: 80, uri: 2000, description: 4000 }; // at most
 const callTimeout = 300_000; // milliseconds
 
 interface Connection {
   client: Promise<Client>;
+  transport: StreamableHTTPClientTransport;
   bounded: BoundedFetch;
+  signIn: SignIn | undefined; // where the server has no token
   asking: number; // questions that it is for now
   made: boolean; // which cannot be stopped any more
   stop: AbortController; // ends the making
 }
 
 const connections = new Map<string, Connection>(); // by address and token
+const signIns = new Map<string, Connection>(); // that a person is about, by state
 const running = new Map<number, AbortController>();
 
 self.addEventListener("message", async ({ data: ask }: MessageEvent<Ask>) => {
@@ -41,14 +48,40 @@ self.addEventListener("message", async ({ data: ask }: MessageEvent<Ask>) => {
   running.set(ask.id, stop);
   const reply = (reply: Reply) => self.postMessage(reply);
   try {
-    const work = (client: Client) => answer(client, ask, stop.signal);
-    reply({ id: ask.id, result: await withClient(ask.at, stop.signal, work) });
+    reply({ id: ask.id, result: await done(ask, stop.signal) });
   } catch (error) {
-    reply({ id: ask.id, problem: problemOf(error) });
+    if (error instanceof SignInNeeded) reply({ id: ask.id, way: error.way });
+    else if (error instanceof ClientNeeded) reply({ id: ask.id, problem: error.message, client: true });
+    else reply({ id: ask.id, problem: problemOf(error) });
   } finally {
     running.delete(ask.id);
   }
 });
+
+async function done(ask: Exclude<Ask, { does: "stop" }>, signal: AbortSignal): Promise<unknown> {
+  switch (ask.does) {
+    case "finish":
+      return finish(ask);
+    case "forget":
+      return (await connections.get(keyOf(ask.at))?.client)?.close();
+    default:
+      return withClient(ask.at, signal, (client) => answer(client, ask, signal));
+  }
+}
+
+/** Ends a sign-in with the code that a person has brought back. */
+async function finish({ state, code, iss }: Extract<Ask, { does: "finish" }>): Promise<unknown> {
+  const connection = signIns.get(state);
+  signIns.delete(state);
+  const { signIn, transport, bounded } = connection ?? {};
+  const issuer = signIn?.discovered?.authorizationServerMetadata?.issuer;
+  if (signIn === undefined || transport === undefined)
+    throw new Error(t("the sign-in is too old: begin it once more"));
+  if (iss !== "" && iss !== issuer) throw new Error(t("the sign-in came back from another server"));
+  bounded?.renew();
+  await transport.finishAuth(code);
+  return signIn.signedIn;
+}
 
 /** Does something with a server. One that has forgotten this page since is asked once more. */
 async function withClient<T>(
@@ -70,6 +103,7 @@ async function withClient<T>(
   } catch (error) {
     const { problem } = connection.bounded;
     if (problem !== undefined) throw new Error(problem);
+    askToSignIn(at, connection, error);
     if (!known || statusOf(error) !== 404) throw error;
     forget(at, connection);
     return work(await connectionTo(at).client);
@@ -79,22 +113,51 @@ async function withClient<T>(
   }
 }
 
+/** Throws what a person has to do, if that is why a server did not answer. */
+function askToSignIn(at: Address, connection: Connection, error: unknown): void {
+  const { signIn } = connection;
+  if (signIn === undefined) return;
+  if (error instanceof UnauthorizedError && signIn.way !== undefined) {
+    forget(at, connection);
+    signIns.set(signIn.way.state, connection);
+    for (const old of [...signIns.keys()].slice(0, -most.signIns)) signIns.delete(old);
+    throw new SignInNeeded(signIn.way);
+  }
+  if (signIn.discovered !== undefined && signIn.signedIn === undefined)
+    throw new ClientNeeded(
+      t("the page cannot register itself there. Register it with the redirect address {url}", {
+        url: signIn.redirectUrl,
+      }),
+    );
+}
+
 function connectionTo(at: Address): Connection {
   const known = connections.get(keyOf(at));
+  known?.signIn?.take(at.signedIn);
   if (known !== undefined) return known;
   const client = new Client({ name: "penstock-page", version: "1" }, { jsonSchemaValidator: unchecked });
-  const bounded = new BoundedFetch(() => void client.close());
+  const url = new URL(at.url);
+  const bounded = new BoundedFetch(
+    () => void client.close(),
+    (where, init) =>
+      String(where) === url.href ? fetch(where, init) : fetchForSignIn(url, String(where), init),
+  );
   const headers: Record<string, string> = at.token === "" ? {} : { Authorization: `Bearer ${at.token}` };
-  const transport = new StreamableHTTPClientTransport(new URL(at.url), {
+  const keep = (keep: SignedIn | undefined) => self.postMessage({ keep, url: at.url } satisfies Reply);
+  // The challenges of PKCE need what browsers have in secure contexts only.
+  const signIn =
+    at.token === "" && self.isSecureContext !== false ? new SignIn(url, at.signedIn, keep) : undefined;
+  const transport = new StreamableHTTPClientTransport(url, {
     fetch: bounded.fetch,
     requestInit: { headers },
+    ...(signIn && { authProvider: signIn }),
   });
   const stop = new AbortController();
   const connected = client.connect(transport as Transport, { signal: stop.signal }).then(() => {
     connection.made = true;
     return client;
   });
-  const connection = { client: connected, bounded, asking: 0, made: false, stop };
+  const connection = { client: connected, transport, bounded, signIn, asking: 0, made: false, stop };
   client.onclose = () => forget(at, connection);
   connected.catch(() => forget(at, connection));
   connections.set(keyOf(at), connection);
@@ -119,7 +182,7 @@ const unchecked: jsonSchemaValidator = {
 
 async function answer(
   client: Client,
-  ask: Exclude<Ask, { does: "stop" }>,
+  ask: Exclude<Ask, { does: "stop" | "finish" | "forget" }>,
   signal: AbortSignal,
 ): Promise<unknown> {
   switch (ask.does) {
@@ -211,24 +274,28 @@ function toolAnswer(result: Record<string, unknown>): ToolAnswer {
 function textOf(part: unknown): string {
   const { type, text, mimeType, resource, name, uri } = record(part);
   if (type === "text") return String(text ?? "");
-  if (type === "resource_link") return `${name ?? "Resource"}: ${uri}`;
-  if (type !== "resource") return `(${type} of type ${mimeType} that is not passed on)`;
+  if (type === "resource_link") return `${name ?? "Resource"}: ${uri}`; // untranslated: the model reads it
+  if (type !== "resource") return `(${type} of type ${mimeType} that is not passed on)`; // untranslated: the model reads it
   const held = record(resource);
-  return typeof held.text === "string" ? held.text : `(${held.uri}, which is no text)`;
+  return typeof held.text === "string" ? held.text : `(${held.uri}, which is no text)`; // untranslated: the model reads it
 }
 
 function cut(text: string): string {
   const more = text.length - letters.answer;
-  return more <= 0 ? text : `${text.slice(0, letters.answer)}\n… (${more} more characters are left out)`;
+  return more <= 0 ? text : `${text.slice(0, letters.answer)}\n… (${more} more characters are left out)`; // untranslated: the model reads it
 }
 
 /** Why something failed, in words that help. */
 function problemOf(error: unknown): string {
   const status = statusOf(error);
-  if (status === 401 || status === 403) return "it wants another token, or one at all";
-  if (status === 404 || status === 405) return "there is no MCP server for Streamable HTTP at this address";
+  if (status === 401 || status === 403 || error instanceof NoSignIn)
+    return t("it wants another token, or one at all");
+  if (status === 404 || status === 405)
+    return t("there is no MCP server for Streamable HTTP at this address");
   if (error instanceof TypeError)
-    return `it does not answer this page: it is not running, or does not allow pages of ${self.location.origin} (CORS)`;
+    return t("it does not answer this page: it is not running, or does not allow pages of {origin} (CORS)", {
+      origin: self.location.origin,
+    });
   return (error instanceof Error ? error.message : String(error)).slice(0, letters.problem);
 }
 

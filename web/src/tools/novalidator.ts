@@ -5,6 +5,6 @@
 
 export default class NoValidator {
   constructor() {
-    throw new Error("mcp.worker.ts passes a validator to the SDK");
+    throw new Error("mcp.worker.ts passes a validator to the SDK"); // untranslated: a defect of ours
   }
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 
 // Talks to MCP servers through the worker that may: the page itself calls its own server only.
-import { language } from "../language/language.ts";
+import { language, t } from "../language/language.ts";
+import { ClientNeeded, comeBack, type SignedIn, SignInNeeded, type WayIn } from "./signin.ts";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
 
 /** Why nothing is heard of servers where the code for them is not there. */
-export const unloaded =
-  "the code that talks to MCP servers could not be loaded. If Penstock was updated meanwhile, reload the page";
+export const unloaded = t(
+  "the code that talks to MCP servers could not be loaded. If Penstock was updated meanwhile, reload the page",
+);
 
-const stopped = "it was stopped";
+const stopped = t("it was stopped");
 
 type WithoutID<A> = A extends { id: number } ? Omit<A, "id"> : never;
 type Question = WithoutID<Ask>;
@@ -21,6 +23,9 @@ export class ServerConnections {
   >();
   private worker: Worker | undefined;
   private count = 0;
+
+  /** keep is called with what this browser is to keep of a sign-in to a server. */
+  constructor(private readonly keep: (url: string, signedIn: SignedIn | undefined) => void) {}
 
   /** Connects to a server, and asks what it has. A signal ends this and all that follows. */
   look(at: Address, signal?: AbortSignal): Promise<ServerOffer> {
@@ -40,6 +45,18 @@ export class ServerConnections {
   /** The text that a prompt makes of its arguments. */
   prompt(at: Address, name: string, given: Record<string, string>, signal?: AbortSignal): Promise<string> {
     return this.ask({ does: "prompt", at: plain(at), name, arguments: given }, signal) as Promise<string>;
+  }
+
+  /** Waits until a person has signed in to a server, and ends the sign-in. */
+  async signIn(at: Address, way: WayIn, signal: AbortSignal): Promise<SignedIn> {
+    const { code, iss } = await comeBack(way, signal);
+    const ask = { does: "finish", at: plain(at), state: way.state, code, iss } as const;
+    return this.ask(ask, signal) as Promise<SignedIn>;
+  }
+
+  /** Has the worker forget a server, and the sign-in to it. */
+  forget(at: Address): void {
+    if (this.worker !== undefined) void this.ask({ does: "forget", at: plain(at) }).catch(() => {});
   }
 
   private ask(question: Question, signal?: AbortSignal): Promise<unknown> {
@@ -71,14 +88,20 @@ export class ServerConnections {
   }
 
   private settle(reply: Reply): void {
+    if ("keep" in reply) {
+      this.keep(reply.url, reply.keep);
+      return;
+    }
     const waiting = this.waiting.get(reply.id);
     this.waiting.delete(reply.id);
-    if ("problem" in reply) waiting?.reject(new Error(reply.problem));
+    if ("way" in reply) waiting?.reject(new SignInNeeded(reply.way));
+    else if ("problem" in reply)
+      waiting?.reject(reply.client ? new ClientNeeded(reply.problem) : new Error(reply.problem));
     else waiting?.resolve(reply.result);
   }
 }
 
 /** What of a server the worker needs to know. */
-function plain({ url, token }: Address): Address {
-  return { url, token };
+function plain({ url, token, signedIn }: Address): Address {
+  return { url, token, signedIn };
 }

@@ -8,6 +8,7 @@ import { callsOf, type Message, openCalls, type ToolResult } from "../chats/mess
 import type { RunningAnswer } from "../chats/runninganswer.ts";
 import { type AnswerSharing, onlyTab } from "../chats/tabs.ts";
 import type { ToolCall } from "../host/protocol.ts";
+import { t } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 import type { ServerConnections } from "./serverconnections.ts";
 import type { OfferedTool, ToolServers } from "./toolservers.ts";
@@ -182,6 +183,6 @@ function roundsOf(messages: readonly Message[]): number {
 
 function argumentsOf({ function: { arguments: given } }: ToolCall): Record<string, unknown> {
   const value: unknown = JSON.parse(given === "" ? "{}" : given);
-  if (!isRecord(value)) throw new Error("the arguments are no JSON object");
+  if (!isRecord(value)) throw new Error(t("the arguments are no JSON object"));
   return value;
 }

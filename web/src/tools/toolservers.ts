@@ -5,6 +5,7 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { FunctionDefinition } from "../host/protocol.ts";
 import { keptRecord, mostInSettings, record, type Settings } from "../settings/settings.ts";
 import type { SmallStorage } from "../storage.ts";
+import { cleanSignedIn, type SignedIn } from "./signin.ts";
 import type { ServerOffer } from "./workerprotocol.ts";
 
 /** An MCP server, and what a person has said about its tools. */
@@ -12,6 +13,7 @@ export interface ToolServer {
   url: string; // its address, by which it is known
   name: string;
   token: string; // goes with each request as a bearer token; "": none
+  signedIn?: SignedIn | undefined; // by OAuth, in place of a token
   tools: FunctionDefinition[]; // as it told them last
   off: string[]; // tools that the model is not told of
   always: string[]; // tools that run without a question
@@ -121,7 +123,7 @@ export function cleanTools(told: unknown): FunctionDefinition[] {
 }
 
 function cleanServer(stored: unknown): ToolServer[] {
-  const { url, name, token, tools, off, always } = record(stored);
+  const { url, name, token, signedIn, tools, off, always } = record(stored);
   if (typeof url !== "string" || !/^https?:\/\//.test(url)) return [];
   const texts = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
   const called = typeof name === "string" && name !== "" ? name : url;
@@ -130,6 +132,7 @@ function cleanServer(stored: unknown): ToolServer[] {
       url,
       name: called,
       token: typeof token === "string" ? token : "",
+      ...(signedIn !== undefined && { signedIn: cleanSignedIn(signedIn) }),
       tools: cleanTools(tools),
       off: texts(off),
       always: texts(always),

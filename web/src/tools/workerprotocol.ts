@@ -2,11 +2,13 @@
 
 // What the page and the worker that speaks MCP tell each other.
 import type { FunctionDefinition } from "../host/protocol.ts";
+import type { SignedIn, WayIn } from "./signin.ts";
 
 /** Where a server is, and what it wants. */
 export interface Address {
   url: string;
   token: string; // "": none
+  signedIn?: SignedIn | undefined; // by OAuth
 }
 
 /** What the page asks. Each question has an id, which its answer bears. */
@@ -15,10 +17,16 @@ export type Ask = { id: number } & (
   | { does: "call"; at: Address; name: string; arguments: Record<string, unknown> }
   | { does: "read"; at: Address; uri: string }
   | { does: "prompt"; at: Address; name: string; arguments: Record<string, string> }
+  | { does: "finish"; at: Address; state: string; code: string; iss: string } // of a sign-in
+  | { does: "forget"; at: Address } // what is known of the server
   | { does: "stop" } // the question with this id
 );
 
-export type Reply = { id: number; result: unknown } | { id: number; problem: string };
+export type Reply =
+  | { id: number; result: unknown }
+  | { id: number; problem: string; client?: true } // the client has to be registered by a person
+  | { id: number; way: WayIn } // a person has to sign in
+  | { keep: SignedIn | undefined; url: string }; // tells what is to be kept of a sign-in to a server
 
 /** What a server has. */
 export interface ServerOffer {

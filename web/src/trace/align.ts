@@ -4,20 +4,6 @@
 
 const ahead = 40; // characters that one of the texts may have alone, such as the marks of Markdown
 
-/**
- * Finds a part of a source in the text that was drawn from it, by walking along both: what stands
- * in one of them alone, such as the asterisks of bold text, is stepped over. undefined if nothing
- * of the part is there.
- */
-export function aligned(
-  source: string,
-  drawn: string,
-  from: number,
-  to: number,
-): { from: number; to: number } | undefined {
-  return spanOf(alignment(source, drawn, to), from, to);
-}
-
 /** Where a part of the source stands, of which the places are known. */
 export function spanOf(
   places: Int32Array,
@@ -30,11 +16,15 @@ export function spanOf(
   return first === undefined || last === undefined ? undefined : { from: first, to: last + 1 };
 }
 
-/** Where each character of the source stands in the drawn text, up to one; −1: nowhere. */
-export function alignment(source: string, drawn: string, to = source.length): Int32Array {
-  const places = new Int32Array(to).fill(-1);
+/**
+ * Where each character of a source stands in the text that was drawn from it; −1: nowhere. It walks
+ * along both: what stands in one of them alone, such as the asterisks of bold text, is stepped
+ * over.
+ */
+export function alignment(source: string, drawn: string): Int32Array {
+  const places = new Int32Array(source.length).fill(-1);
   let at = 0; // in drawn
-  for (let i = 0; i < to && at < drawn.length; i++) {
+  for (let i = 0; i < source.length && at < drawn.length; i++) {
     if (isSpace(source, i)) continue;
     while (at < drawn.length && isSpace(drawn, at)) at++;
     const found = source[i] === drawn[at] ? at : nearby(source, i, drawn, at);

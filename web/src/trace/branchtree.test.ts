@@ -122,3 +122,10 @@ test("rowsOf: as many branches as a host tells of are laid out, however deep", (
   assert.equal(tree.size, 32_768, "of more tokens the first count");
   assert.ok(rowsOf(tree).length >= 3641);
 });
+
+test("BranchTree: no more branches and tokens are kept than a host tells of", () => {
+  const tokens = Array.from({ length: 10 }, () => token("a"));
+  const tree = treeOf(...Array.from({ length: 5000 }, (_, branch) => ({ branch, at: 0, tokens })));
+  assert.equal(tree.branches.size, 4096);
+  assert.equal(tree.size, 32_768);
+});

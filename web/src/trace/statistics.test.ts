@@ -6,7 +6,7 @@ import { firstDifference } from "./firstdifference.ts";
 import { drawnCat, insteadOfFrog, left, stage } from "./sampletraces.ts";
 import { statisticsOf } from "./statistics.ts";
 import { Palette } from "./tokencolours.ts";
-import { GrowingItems, itemAt, itemsOf, nextOf } from "./tokenitems.ts";
+import { blockStarts, GrowingItems, itemAt, itemsOf, nextOf } from "./tokenitems.ts";
 import { decider, meddlers, stageTimes } from "./tokentrace.ts";
 import { variations } from "./variations.ts";
 
@@ -106,4 +106,30 @@ test("variations: the same seed, one thing changed, always with a trace", () => 
   for (const { settings: s } of all) assert.deepEqual([s.trace, s.sampling.seed], [true, 7]);
   assert.deepEqual(all[1]?.settings.plugins, [{ name: "min-p" }]);
   assert.deepEqual(all[4]?.settings.chain, ["plugin:banned-phrases", "plugin:min-p"]);
+});
+
+test("blockStarts: a block ends at a line break or a space, and no block is long", () => {
+  const starts = (text: (at: number) => string, n = 1000) =>
+    blockStarts(Array.from({ length: n }, (_, at) => ({ text: text(at), place: at })));
+  assert.deepEqual(
+    starts(() => "", 0),
+    [],
+  );
+  assert.deepEqual(
+    starts((at) => (at % 7 === 6 ? ".\n" : "a"), 220),
+    [0, 105, 210],
+  );
+  assert.deepEqual(
+    starts((at) => (at % 40 === 0 ? " a" : "a"), 400),
+    [0, 160, 320],
+  );
+  assert.deepEqual(
+    starts(() => "a", 700),
+    [0, 300, 600],
+  );
+  const lines = (at: number) => (at % 11 === 0 ? "\n" : " a");
+  assert.deepEqual(
+    starts(lines, 500),
+    starts(lines).filter((start) => start < 500),
+  );
 });

@@ -67,3 +67,22 @@ export function itemAt(items: readonly TokenItem[], place: number): number {
 export function nextOf(places: readonly number[], from: number, step: 1 | -1): number | undefined {
   return step === 1 ? places.find((at) => at > from) : places.findLast((at) => at < from);
 }
+
+const block = { least: 100, most: 300 }; // items
+
+/**
+ * Where the blocks begin in which items are laid out: after a line break where there is one, or
+ * else at a space, so that little is seen of them. What stands behind changes nothing in them.
+ */
+export function blockStarts(items: readonly TokenItem[]): number[] {
+  const starts: number[] = [];
+  let from = -block.most;
+  items.forEach(({ text }, at) => {
+    const length = at - from;
+    const breaks = items[at - 1]?.text.endsWith("\n") || (length >= block.most / 2 && text.startsWith(" "));
+    if (length < block.most && (length < block.least || !breaks)) return;
+    starts.push(at);
+    from = at;
+  });
+  return starts;
+}

@@ -306,7 +306,7 @@ func TestDraw_IsThatOfTheRustSDK(t *testing.T) {
 	}
 }
 
-// unmask puts the first message's text in the place of "[1]".
+// unmask puts the first message's text in the place of "[1]", and leaves out what follows a "#".
 type unmask struct {
 	text  string
 	calls int
@@ -327,6 +327,9 @@ func (u *unmask) Rewrite(m []penstock.Message) ([]penstock.Message, error) {
 
 func (u *unmask) Filter(text []byte, last bool) (shown []byte, keep int) {
 	u.calls++
+	if at := bytes.IndexByte(text, '#'); at >= 0 {
+		return text[:at], 0
+	}
 	if at := bytes.IndexByte(text, '['); at >= 0 && !last && len(text)-at < 3 {
 		return text[:at], len(text) - at
 	}
@@ -337,6 +340,15 @@ func (u *unmask) Filter(text []byte, last bool) (shown []byte, keep int) {
 }
 
 var _ = penstock.Register[unmask](penstock.Manifest{Name: "unmask"})
+
+// What is shown may be the beginning of what was given.
+func TestFilterer_Filter_LeavesOut(t *testing.T) {
+	s := plugintest.Open[unmask](t, plugintest.Request{Messages: `[{"role":"user","content":"Ann"}]`})
+	s.Accept(0)
+	if got := s.Filter("yes#no", true); got != "yes" {
+		t.Errorf("the client reads %q", got)
+	}
+}
 
 func TestFilterer_Filter_PutsBack(t *testing.T) {
 	s := plugintest.Open[unmask](t, plugintest.Request{Messages: `[{"role":"user","content":"Ann"}]`})

@@ -4,6 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
+import { t } from "../../language/language.ts";
 import { count, duration } from "../../text/numberformat.ts";
 import { type CandidateRow, type Cell, type Column, matrixOf } from "../../trace/candidatematrix.ts";
 import { ordinal, percent, stageName, visibleToken } from "../../trace/tokenwords.ts";
@@ -21,15 +22,15 @@ export function CandidateTable({ trace }: { trace: TokenTrace }) {
   return (
     <div class="candidates">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a table that scrolls must be reached with the keyboard */}
-      <section class="scroll" aria-label="Candidates" tabIndex={0}>
+      <section class="scroll" aria-label={t("Candidates")} tabIndex={0}>
         <table>
           <caption class="hidden">
-            The candidates that the model and each stage left, with their probabilities
+            {t("The candidates that the model and each stage left, with their probabilities")}
           </caption>
           <thead>
             <tr>
               <th scope="col">
-                <span class="hidden">Candidate</span>
+                <span class="hidden">{t("Candidate")}</span>
               </th>
               {shown.map(({ column, i }) => (
                 <Head key={i} column={column} />
@@ -56,7 +57,7 @@ export function CandidateTable({ trace }: { trace: TokenTrace }) {
             }}
           />
           <span>
-            Show stages that changed nothing{" "}
+            {t("Show stages that changed nothing")}{" "}
             <small>{idle.map(({ name }) => stageName(name)).join(", ")}</small>
           </span>
         </label>
@@ -70,11 +71,11 @@ function Head({ column: { name, left, ms, share } }: { column: Column }) {
   return (
     <th scope="col" class={plugin ? "plugin" : undefined}>
       <span>{stageName(name)}</span>
-      <small>{count(left)} left</small>
+      <small>{t("{n} left", { n: count(left) })}</small>
       {ms !== undefined && (
         <>
           <small>{duration(ms)}</small>
-          <small>{percent(share ?? 0)} of the time</small>
+          <small>{t("{percent} of the time", { percent: percent(share ?? 0) })}</small>
         </>
       )}
     </th>
@@ -86,7 +87,7 @@ function TableRow({ row, at, draw }: { row: CandidateRow; at: number[]; draw: nu
     <tr class={row.chosen ? "chosen" : undefined}>
       <th scope="row">
         <code>{visibleToken(row.token)}</code>
-        {row.chosen && <span class="hidden"> (chosen)</span>}
+        {row.chosen && <span class="hidden"> {t("(chosen)")}</span>}
       </th>
       {at.map((i) => (
         <CandidateCell
@@ -110,28 +111,28 @@ function CandidateCell({ cell, gone, draw }: CellProps) {
   if (cell === undefined || (cell.state === "cut" && gone)) {
     return (
       <td class="behind">
-        <span class="hidden">cut before</span>
+        <span class="hidden">{t("cut before")}</span>
       </td>
     );
   }
   if (cell.state === "cut" && draw) {
     return (
       <td>
-        <small class="hint">not drawn</small>
+        <small class="hint">{t("not drawn")}</small>
       </td>
     );
   }
   if (cell.state === "cut") {
     return (
       <td class="cut">
-        <s>cut</s>
+        <s>{t("candidate|cut")}</s>
       </td>
     );
   }
   if (cell.p === undefined || cell.rank === undefined) {
     return (
       <td class="behind">
-        <small>further behind</small>
+        <small>{t("further behind")}</small>
       </td>
     );
   }
@@ -147,7 +148,8 @@ function CandidateCell({ cell, gone, draw }: CellProps) {
 
 function Moved({ cell: { moved = 0, rank = 0 } }: { cell: Cell }) {
   if (moved === 0) return null;
-  const words = `${moved > 0 ? "up" : "down"} to ${ordinal(rank)}`;
+  const place = { rank: ordinal(rank) };
+  const words = moved > 0 ? t("up to {rank}", place) : t("down to {rank}", place);
   return (
     <small class={moved > 0 ? "up" : "down"} title={words}>
       <span aria-hidden="true">

@@ -4,6 +4,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import type { Palette } from "../../trace/tokencolours.ts";
 import { variations } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
@@ -23,22 +24,22 @@ interface Props {
 export function ComparePanel({ chat, id, reader, palette, compared, other }: Props) {
   const siblings = chat.tree.siblings(id);
   return (
-    <section class="compare" aria-label="Compare">
+    <section class="compare" aria-label={t("Compare")}>
       <div class="comparing">
         <label>
-          Compare with
+          {t("Compare with")}
           <select
             value={compared ?? ""}
             onChange={(event) => {
               other.value = event.currentTarget.value || undefined;
             }}
           >
-            <option value="">nothing</option>
+            <option value="">{t("nothing")}</option>
             {siblings.map(
               (sibling, i) =>
                 sibling !== id && (
                   <option key={sibling} value={sibling}>
-                    version {i + 1} of this answer
+                    {t("version {n} of this answer", { n: i + 1 })}
                   </option>
                 ),
             )}
@@ -67,7 +68,7 @@ function Another({ chat, id, other }: { chat: Chat; id: string; other: Signal<st
   return (
     <div class="another">
       <label>
-        Write another, {seed === undefined ? "" : "same seed, "}
+        {seed === undefined ? t("Write another,") : t("Write another, same seed,")}{" "}
         <select
           value={String(chosen.value)}
           onChange={(event) => {
@@ -91,7 +92,7 @@ function Another({ chat, id, other }: { chat: Chat; id: string; other: Signal<st
           if (choice !== undefined) other.value = chat.answerAgain(id, choice.settings).id;
         }}
       >
-        Write and compare
+        {t("Write and compare")}
       </button>
     </div>
   );

@@ -4,6 +4,7 @@
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
+import { t } from "../../language/language.ts";
 import { count, rate } from "../../text/numberformat.ts";
 import { firstDifference } from "../../trace/firstdifference.ts";
 import { statisticsOf } from "../../trace/statistics.ts";
@@ -37,13 +38,13 @@ export function Comparison({ chat, a, other, palette }: Props) {
     b.focusPlace(parted);
   }, [a, b, parted, both]);
   const siblings = chat.tree.siblings(a.id);
-  const version = (id: string) => `Version ${siblings.indexOf(id) + 1}`;
+  const version = (id: string) => String(siblings.indexOf(id) + 1);
   const sides: [string, AnswerReader, AnswerReader][] = [
     [version(a.id), a, b],
     [version(other), b, a],
   ];
   if (b.state.value === "none")
-    return <p class="hint">That answer has no token record, so there is nothing to compare.</p>;
+    return <p class="hint">{t("That answer has no token record, so there is nothing to compare.")}</p>;
   return (
     <>
       <p class="verdict" role="status">
@@ -52,29 +53,37 @@ export function Comparison({ chat, a, other, palette }: Props) {
       <div class="sides">
         {sides.map(([name, reader, twin]) => (
           <div key={name} class="side">
-            <h3>{name}</h3>
+            <h3>{t("Version {n}", { n: name })}</h3>
             <TokenList
               reader={reader}
               palette={palette}
-              label={`Tokens of ${name.toLowerCase()}`}
+              label={t("Tokens of version {n}", { n: name })}
               parted={parted ?? mine.length}
               moved={() => twin.focusPlace(reader.item.peek()?.place ?? 0)}
             />
-            <TokenDetail reader={reader} label={`The token in focus of ${name.toLowerCase()}`} />
+            <TokenDetail reader={reader} label={t("The token in focus of version {n}", { n: name })} />
           </div>
         ))}
       </div>
-      <FactsBeside names={sides.map(([name]) => name)} chat={chat} readers={[a, b]} />
+      <FactsBeside
+        names={sides.map(([name]) => t("Version {n}", { n: name }))}
+        chat={chat}
+        readers={[a, b]}
+      />
     </>
   );
 }
 
 function verdict(a: readonly Piece[], b: readonly Piece[], parted: number | undefined): string {
-  if (parted === undefined) return `All ${count(a.length)} tokens are the same.`;
+  if (parted === undefined) return t("All {n} tokens are the same.", { n: count(a.length) });
   const [one, other] = [a[parted], b[parted]];
   const name = (piece: Piece | undefined) =>
-    piece === undefined ? "the end" : visibleToken(piece.trace?.token ?? piece.text);
-  return `They part at token ${count(parted + 1)}: ${name(one)} on one side, ${name(other)} on the other.`;
+    piece === undefined ? t("the end") : visibleToken(piece.trace?.token ?? piece.text);
+  return t("They part at token {n}: {one} on one side, {other} on the other.", {
+    n: count(parted + 1),
+    one: name(one),
+    other: name(other),
+  });
 }
 
 function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; readers: AnswerReader[] }) {
@@ -84,7 +93,7 @@ function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; re
   ]);
   return (
     <table class="compared">
-      <caption>Side by side</caption>
+      <caption>{t("Side by side")}</caption>
       <thead>
         <tr>
           <td />
@@ -112,7 +121,7 @@ function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; re
 function speedOf({ answer }: Message): [name: string, value: string][] {
   const speed = answer?.outcome?.timings?.predicted_per_second ?? 0;
   return [
-    ["Speed", speed > 0 ? `${rate(speed)} tokens/s` : "unknown"],
-    ["Seed", answer?.seed === undefined ? "unknown" : String(answer.seed)],
+    [t("Speed"), speed > 0 ? t("{rate} tokens/s", { rate: rate(speed) }) : t("unknown")],
+    [t("Seed"), answer?.seed === undefined ? t("unknown") : String(answer.seed)],
   ];
 }

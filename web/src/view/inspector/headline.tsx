@@ -2,6 +2,7 @@
 
 // What plugins changed, and the buttons to the next change.
 import { useMemo } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { interventionsOf } from "../../trace/interventions.ts";
 import { Icon } from "../icon.tsx";
 import type { AnswerReader } from "./answerreader.ts";
@@ -14,8 +15,8 @@ export function Headline({ reader }: { reader: AnswerReader }) {
   return (
     <div class="headline">
       <p>{said.join(" ")}</p>
-      <ChangeButton reader={reader} step={-1} label="Previous change" />
-      <ChangeButton reader={reader} step={1} label="Next change" />
+      <ChangeButton reader={reader} step={-1} label={t("Previous change")} />
+      <ChangeButton reader={reader} step={1} label={t("Next change")} />
     </div>
   );
 }

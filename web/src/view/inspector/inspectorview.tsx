@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The inspector: how each token of an answer was chosen.
+import { t, tx } from "../../language/language.ts";
 import "../../style/inspector.css";
 import "../../style/tokens.css";
 import "../../style/candidates.css";
@@ -30,7 +31,9 @@ export default function InspectorView() {
   if (!chat.tree.has(shown.message))
     return (
       <p class="hint">
-        Press <strong>Inspect</strong> below an answer to see how each of its tokens was chosen.
+        {tx("Press {inspect} below an answer to see how each of its tokens was chosen.", {
+          inspect: <strong>{t("Inspect")}</strong>,
+        })}
       </p>
     );
   return <Answer key={shown.message} chat={chat} id={shown.message} first={shown.token} />;
@@ -54,7 +57,7 @@ function Answer({ chat, id, first }: Props) {
   useTokenMark(id, reader);
   if (reader.changes.value.length > 0)
     return <ProgramTree changes={reader.changes.value} running={running} />;
-  if (reader.state.value === "loading") return <p role="status">Looking for the token record…</p>;
+  if (reader.state.value === "loading") return <p role="status">{t("Looking for the token record…")}</p>;
   if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
   const pick = (next: ColourMode) => {
     mode.value = next;
@@ -68,7 +71,7 @@ function Answer({ chat, id, first }: Props) {
       </div>
       {compared === undefined && (
         <>
-          <TokenList reader={reader} palette={palette} label="Tokens of the answer" />
+          <TokenList reader={reader} palette={palette} label={t("Tokens of the answer")} />
           <TokenDetail reader={reader} />
           <StatisticsPanel pieces={reader.pieces.value} />
         </>

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: MIT
 
 // The legend of the token colours, and the choice of what they mean.
+import { t } from "../../language/language.ts";
 import { count } from "../../text/numberformat.ts";
 import type { ColourMode, Palette } from "../../trace/tokencolours.ts";
 import type { TokenItem } from "../../trace/tokenitems.ts";
 import { stageName } from "../../trace/tokenwords.ts";
 
 const modes: Record<ColourMode, string> = {
-  probability: "Probability",
-  stage: "Stage",
-  plugin: "Plugin",
+  probability: t("Probability"),
+  stage: t("Stage"),
+  plugin: t("Plugin"),
 };
 
 const meanings: Record<ColourMode, string> = {
-  probability: "How likely the model found each token.",
-  stage: "The stage that decided against the model’s first choice. Plain tokens are that first choice.",
-  plugin: "Who chose, changed or took back tokens. In plain ones no plugin had a hand.",
+  probability: t("How likely the model found each token."),
+  stage: t("The stage that decided against the model’s first choice. Plain tokens are that first choice."),
+  plugin: t("Who chose, changed or took back tokens. In plain ones no plugin had a hand."),
 };
+
+const sample = "a"; // a letter in a colour
 
 /** What colours tell. */
 export function ColourModes({ mode, pick }: { mode: ColourMode; pick(mode: ColourMode): void }) {
   return (
     <fieldset class="modes">
-      <legend>Colour by</legend>
+      <legend>{t("Colour by")}</legend>
       {(Object.keys(modes) as ColourMode[]).map((one) => (
         <label key={one}>
           <input type="radio" name="token-colour" checked={one === mode} onChange={() => pick(one)} />
@@ -37,11 +40,11 @@ export function ColourModes({ mode, pick }: { mode: ColourMode; pick(mode: Colou
 export function Legend({ palette, items }: { palette: Palette; items: readonly TokenItem[] }) {
   for (const item of items) palette.shade(item); // also those that are not drawn yet
   return (
-    <ul class="legend" aria-label="Legend" title={meanings[palette.mode]}>
+    <ul class="legend" aria-label={t("Legend")} title={meanings[palette.mode]}>
       {palette.legend.map((shade) => (
         <li key={shade.label}>
           <span class={`swatch token ${shade.name}`} aria-hidden="true">
-            <b>{shade.sign || "a"}</b>
+            <b>{shade.sign || sample}</b>
           </span>
           {stageName(shade.label)} <small>{count(shade.count)}</small>
         </li>

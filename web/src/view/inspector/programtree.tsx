@@ -4,6 +4,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { BranchChange, BranchToken } from "../../host/protocol.ts";
+import { t, tn } from "../../language/language.ts";
 import { count, tokens as tokenWords } from "../../text/numberformat.ts";
 import { type BranchRow, type BranchStanding, rowsOf } from "../../trace/branchrows.ts";
 import { BranchTree } from "../../trace/branchtree.ts";
@@ -13,8 +14,8 @@ const atOnce = 200; // rows that are drawn without being asked for
 
 /** How a row stands, in words. A program that has ended has none that live. */
 function standingWords(standing: BranchStanding, running: boolean): string {
-  if (standing === "alive") return running ? "alive" : "kept to the end";
-  return standing === "chosen" ? "the answer" : "dropped";
+  if (standing === "alive") return running ? t("alive") : t("kept to the end");
+  return standing === "chosen" ? t("the answer") : t("dropped");
 }
 
 /** The branches of a program as a tree, which grows while it works. */
@@ -38,7 +39,7 @@ export function ProgramTree({ changes, running }: { changes: readonly BranchChan
             withDropped.value = event.currentTarget.checked;
           }}
         />
-        Show dropped branches
+        {t("Show dropped branches")}
       </label>
       <Rows rows={shown} focus={focus} inFocus={inFocus?.key} running={running} />
       {inFocus !== undefined && <RowDetail row={inFocus} running={running} />}
@@ -77,14 +78,20 @@ function Summary({ tree, rows, running }: SummaryProps) {
   return (
     <div class="tree-summary">
       <p>
-        <strong>A program {running ? "writes" : "wrote"} this answer.</strong> It has opened{" "}
-        {count(branches.length)} {branches.length === 1 ? "branch" : "branches"} with {tokenWords(tree.size)}{" "}
-        in all{running ? `; ${count(alive)} still live` : ""}.
-        {ended !== undefined && ` The answer’s score is ${scoreWords(ended.score)}.`}
+        <strong>{running ? t("A program writes this answer.") : t("A program wrote this answer.")}</strong>{" "}
+        {tn(
+          branches.length,
+          "It has opened {n} branch with {tokens} in all.",
+          "It has opened {n} branches with {tokens} in all.",
+          { tokens: tokenWords(tree.size) },
+        )}
+        {running && ` ${tn(alive, "{n} branch still lives.", "{n} branches still live.")}`}
+        {ended !== undefined && ` ${t("The answer’s score is {score}.", { score: scoreWords(ended.score) })}`}
       </p>
       <p class="hint">
-        The score is the sum of the log-probabilities of all tokens from the prompt on: the nearer to 0, the
-        likelier the model finds that text.
+        {t(
+          "The score is the sum of the log-probabilities of all tokens from the prompt on: the nearer to 0, the likelier the model finds that text.",
+        )}
       </p>
     </div>
   );
@@ -102,7 +109,7 @@ interface RowsProps {
  * The rows, of which one has the focus. They scroll along as the tree grows, for a reader at their
  * end.
  */
-function Rows({ rows, focus, inFocus, running, label = "Branches" }: RowsProps) {
+function Rows({ rows, focus, inFocus, running, label = t("Branches") }: RowsProps) {
   const list = useRef<HTMLDivElement>(null);
   const most = useSignal(atOnce);
   const atEnd = useRef(true);
@@ -141,7 +148,7 @@ function Rows({ rows, focus, inFocus, running, label = "Branches" }: RowsProps) 
             most.value += 1000;
           }}
         >
-          Show {count(Math.min(hidden, 1000))} rows before these
+          {t("Show {n} rows before these", { n: count(Math.min(hidden, 1000)) })}
         </button>
       )}
       <div
@@ -208,7 +215,7 @@ function TreeRow({ row, focused, running }: RowProps & { focused: boolean }) {
     >
       <code>{tokens.length === 0 ? "…" : textOf(tokens)}</code>
       {ends.length > 0 && <strong class="badge">{endWords(ends)}</strong>}
-      <span class="hidden">, {standingWords(standing, running)}, score </span>
+      <span class="hidden">, {t("{standing}, score", { standing: standingWords(standing, running) })} </span>
       <span class="score">{scoreWords(score)}</span>
     </div>
   );
@@ -219,13 +226,17 @@ function RowDetail({ row, running }: RowProps) {
   const { branch, tokens, score, standing } = row;
   const known = tokens.filter(({ logprob }) => logprob !== undefined);
   const sum = known.reduce((all, { logprob = 0 }) => all + logprob, 0);
-  const mean = known.length > 1 ? `, ${percent(Math.exp(sum / known.length))} for a typical token` : "";
+  const mean =
+    known.length > 1
+      ? `, ${t("{percent} for a typical token", { percent: percent(Math.exp(sum / known.length)) })}`
+      : "";
   return (
-    <section class="detail" aria-label="The branch in focus">
+    <section class="detail" aria-label={t("The branch in focus")}>
       <h3>
-        Branch {branch}
+        {t("Branch {name}", { name: branch })}
         <small>
-          {standingWords(standing, running)} · {tokenWords(tokens.length)} · score {scoreWords(score)}
+          {standingWords(standing, running)} · {tokenWords(tokens.length)} ·{" "}
+          {t("score {score}", { score: scoreWords(score) })}
           {mean}
         </small>
       </h3>
@@ -234,7 +245,9 @@ function RowDetail({ row, running }: RowProps) {
           <TokenEntry key={`${i} ${token.id}`} token={token} />
         ))}
       </ol>
-      {tokens.length > atOnce && <p class="hint">and {tokenWords(tokens.length - atOnce)} more</p>}
+      {tokens.length > atOnce && (
+        <p class="hint">{t("and {tokens} more", { tokens: tokenWords(tokens.length - atOnce) })}</p>
+      )}
     </section>
   );
 }
@@ -256,8 +269,8 @@ function textOf(tokens: readonly BranchToken[]): string {
 
 function endWords(ends: readonly number[]): string {
   return ends.length === 1 && ends[0] === 0
-    ? "the answer"
-    : `choice ${ends.map((n) => count(n + 1)).join(", ")}`;
+    ? t("the answer")
+    : t("choice {numbers}", { numbers: ends.map((n) => count(n + 1)).join(", ") });
 }
 
 /** A score, with a minus sign that stands as high as figures do. */

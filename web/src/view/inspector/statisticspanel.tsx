@@ -2,6 +2,7 @@
 
 // Numbers about the whole answer.
 import { useMemo } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { count, duration } from "../../text/numberformat.ts";
 import { type AnswerStatistics, statisticsOf } from "../../trace/statistics.ts";
 import { mostTraced, type Piece } from "../../trace/tokenitems.ts";
@@ -13,12 +14,14 @@ export function StatisticsPanel({ pieces }: { pieces: readonly Piece[] }) {
   const facts = useMemo(() => statisticsOf(pieces), [pieces]);
   return (
     <details class="numbers">
-      <summary>The answer in numbers</summary>
+      <summary>{t("The answer in numbers")}</summary>
       <FactList facts={facts} />
       <StageTimes facts={facts} />
       <p class="hint">
-        Token records stay in this browser: those of the first {count(mostTraced)} tokens of an answer, and of
-        the newest answers up to {count(mostStoredTokens)} tokens. They go with their chat.
+        {t(
+          "Token records stay in this browser: those of the first {first} tokens of an answer, and of the newest answers up to {all} tokens. They go with their chat.",
+          { first: count(mostTraced), all: count(mostStoredTokens) },
+        )}
       </p>
     </details>
   );
@@ -41,24 +44,29 @@ function FactList({ facts }: { facts: AnswerStatistics }) {
 export function statisticEntries(facts: AnswerStatistics): [name: string, value: string][] {
   const { tokens, traced, meanP, changed, takenBack, chain, ms } = facts;
   return [
-    ["Tokens", traced < tokens ? `${count(tokens)}, ${count(traced)} with a record` : count(tokens)],
-    ["Probability of a typical token", meanP === undefined ? "unknown" : percent(meanP)],
-    ["Tokens that a plugin or you changed", count(changed)],
-    ["Tokens taken back", count(takenBack)],
-    ["Choosing a token takes", duration(ms)],
-    ["Stages", chain.map(stageName).join(" → ")],
+    [
+      t("Tokens"),
+      traced < tokens
+        ? t("{n}, {traced} with a record", { n: count(tokens), traced: count(traced) })
+        : count(tokens),
+    ],
+    [t("Probability of a typical token"), meanP === undefined ? t("unknown") : percent(meanP)],
+    [t("Tokens that a plugin or you changed"), count(changed)],
+    [t("Tokens taken back"), count(takenBack)],
+    [t("Choosing a token takes"), duration(ms)],
+    [t("Stages"), chain.map(stageName).join(" → ")],
   ];
 }
 
 function StageTimes({ facts: { times } }: { facts: AnswerStatistics }) {
   return (
     <table class="stage-times">
-      <caption>Time for a token, on average</caption>
+      <caption>{t("Time for a token, on average")}</caption>
       <thead class="hidden">
         <tr>
-          <th scope="col">Stage</th>
-          <th scope="col">Share</th>
-          <th scope="col">Time</th>
+          <th scope="col">{t("Stage")}</th>
+          <th scope="col">{t("Share")}</th>
+          <th scope="col">{t("Time")}</th>
         </tr>
       </thead>
       <tbody>

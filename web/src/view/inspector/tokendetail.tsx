@@ -3,6 +3,7 @@
 // The token in focus: how it was chosen.
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
+import { t, tx } from "../../language/language.ts";
 import { count, duration } from "../../text/numberformat.ts";
 import { type ExplanationLine, explanationOf } from "../../trace/explanation.ts";
 import type { TokenItem } from "../../trace/tokenitems.ts";
@@ -15,7 +16,7 @@ import { CandidateTable } from "./candidates.tsx";
 /** The token in focus: how it was chosen, in words, in a table and in time. */
 export function TokenDetail({
   reader,
-  label = "The token in focus",
+  label = t("The token in focus"),
 }: {
   reader: AnswerReader;
   label?: string;
@@ -28,18 +29,24 @@ export function TokenDetail({
         <h3>
           <code class={item.takenBy === undefined ? "" : "taken"}>{visibleToken(item.text)}</code>
           <small>
-            {item.takenBy === undefined ? "token " : "taken back before token "}
-            {count(item.place + 1)} of {count(reader.pieces.value.length)}
+            {item.takenBy === undefined
+              ? t("token {n} of {all}", where(item, reader))
+              : t("taken back before token {n} of {all}", where(item, reader))}
           </small>
         </h3>
-        <StepButton reader={reader} step={-1} label="Previous token" />
-        <StepButton reader={reader} step={1} label="Next token" />
+        <StepButton reader={reader} step={-1} label={t("Previous token")} />
+        <StepButton reader={reader} step={1} label={t("Next token")} />
       </header>
       <Story item={item} />
       {item.trace && item.trace.before.n > 0 && <CandidateTable trace={item.trace} />}
       {item.trace && <Times trace={item.trace} />}
     </section>
   );
+}
+
+/** Which of how many tokens an item is. */
+function where({ place }: TokenItem, reader: AnswerReader): { n: string; all: string } {
+  return { n: count(place + 1), all: count(reader.pieces.value.length) };
 }
 
 function StepButton({ reader, step, label }: { reader: AnswerReader; step: 1 | -1; label: string }) {
@@ -49,7 +56,7 @@ function StepButton({ reader, step, label }: { reader: AnswerReader; step: 1 | -
       type="button"
       class="quiet"
       aria-label={label}
-      title={`${label} (arrow keys in the text)`}
+      title={t("{label} (arrow keys in the text)", { label })}
       disabled={to < 0 || to >= reader.items.value.length}
       onClick={() => reader.focus(to)}
     >
@@ -89,11 +96,11 @@ function Times({ trace }: { trace: TokenTrace }) {
   if (total === 0) return null;
   const most = list.slice(0, 4);
   const others = total - most.reduce((sum, [, ms]) => sum + ms, 0);
-  const rest = list.length > most.length ? [...most, ["others", others] as [string, number]] : most;
+  const rest = list.length > most.length ? [...most, [t("others"), others] as [string, number]] : most;
   return (
     <figure class="times">
       <figcaption>
-        Choosing it took <strong>{duration(total)}</strong>, after the model’s pass.
+        {tx("Choosing it took {time}, after the model’s pass.", { time: <strong>{duration(total)}</strong> })}
       </figcaption>
       <div class="times-strip" aria-hidden="true">
         {rest.map(([name, ms], i) => (

@@ -3,8 +3,9 @@
 // The tokens of an answer, each of which can have the focus.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import type { Palette } from "../../trace/tokencolours.ts";
-import type { TokenItem } from "../../trace/tokenitems.ts";
+import { blockStarts, type TokenItem } from "../../trace/tokenitems.ts";
 import { modelP } from "../../trace/tokentrace.ts";
 import { actor, inText, percent, visibleToken } from "../../trace/tokenwords.ts";
 import type { AnswerReader } from "./answerreader.ts";
@@ -17,7 +18,6 @@ interface Props {
   moved?(): void; // another token is in focus
 }
 
-const inChunk = 150;
 const page = 20; // tokens that a key for pages goes over
 
 /** The text of an answer, token by token: a list of which one entry has the focus. */
@@ -25,12 +25,17 @@ export function TokenList({ reader, palette, label, parted, moved }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const items = reader.items.value;
   const at = reader.at.value;
-  const chunks = Math.ceil(items.length / inChunk);
-  const drawn = useDrawn(chunks, Math.floor(at / inChunk) + 1);
+  const starts = useMemo(() => blockStarts(items), [items]);
+  const focused = Math.max(
+    0,
+    starts.findLastIndex((start) => start <= at),
+  );
+  const drawn = useDrawn(starts.length, focused);
   useLayoutEffect(() => {
-    const element = option(list.current, at);
-    if (list.current?.contains(document.activeElement)) element?.focus({ preventScroll: true });
-    if (element && list.current) reveal(list.current, element);
+    const element = list.current?.children[focused]?.children[at - (starts[focused] ?? 0)];
+    if (!(element instanceof HTMLElement) || list.current === null) return;
+    if (list.current.contains(document.activeElement)) element.focus({ preventScroll: true });
+    reveal(list.current, element);
   }, [at]);
   const go = (to: number) => {
     reader.focus(to);
@@ -55,12 +60,14 @@ export function TokenList({ reader, palette, label, parted, moved }: Props) {
         if (chosen !== null) go(Number(chosen.dataset.at));
       }}
     >
-      {Array.from({ length: Math.min(drawn, chunks) }, (_, n) => (
-        <Chunk
+      {starts.map((from, n) => (
+        <Block
           key={n}
           items={items}
-          from={n * inChunk}
-          focus={Math.floor(at / inChunk) === n ? at : -1}
+          from={from}
+          end={starts[n + 1] ?? items.length}
+          drawn={drawn.has(n)}
+          focus={n === focused ? at : -1}
           palette={palette}
           parted={parted}
         />
@@ -69,34 +76,36 @@ export function TokenList({ reader, palette, label, parted, moved }: Props) {
   );
 }
 
-interface ChunkProps {
+interface BlockProps {
   items: readonly TokenItem[];
   from: number;
+  end: number;
+  drawn: boolean; // else it only takes its place
   focus: number;
   palette: Palette;
   parted: number | undefined;
 }
 
-/** Some tokens in a row. They are drawn anew only if one of them changes. */
-function Chunk({ items, from, focus, palette, parted }: ChunkProps) {
-  const end = Math.min(items.length, from + inChunk);
-  return useMemo(
-    () => (
-      <span class="chunk" role="presentation">
-        {items.slice(from, end).map((item, i) => (
-          <Token
-            key={from + i}
-            item={item}
-            at={from + i}
-            focused={from + i === focus}
-            palette={palette}
-            parted={parted}
-          />
-        ))}
-      </span>
-    ),
-    [items[from], items[end - 1], end, focus, palette, parted],
+/**
+ * Some tokens in a row. They are drawn anew only if one of them changes, and the browser lays them
+ * out only if they are in sight.
+ */
+function Block({ items, from, end, drawn, focus, palette, parted }: BlockProps) {
+  const one = (item: TokenItem, at: number, focused: boolean) => (
+    <Token key={at} item={item} at={at} focused={focused} palette={palette} parted={parted} />
   );
+  const tokens = useMemo(
+    () => (drawn ? items.slice(from, end).map((item, i) => one(item, from + i, false)) : []),
+    [items[from], items[end - 1], end, drawn, palette, parted],
+  );
+  return useMemo(() => {
+    const item = items[focus];
+    return (
+      <div class={drawn ? "token-block" : "token-block waiting"} role="presentation">
+        {drawn && item ? tokens.with(focus - from, one(item, focus, true)) : tokens}
+      </div>
+    );
+  }, [tokens, focus]);
 }
 
 interface TokenProps {
@@ -133,7 +142,7 @@ function Token({ item, at, focused, palette, parted }: TokenProps) {
 
 function spoken({ text, takenBy, trace }: TokenItem, label: string): string {
   const word = text.trim() === "" ? visibleToken(text) : text.trim();
-  if (takenBy !== undefined) return `${word}, taken back by ${actor(takenBy)}`;
+  if (takenBy !== undefined) return t("{word}, taken back by {who}", { word, who: actor(takenBy) });
   const p = trace && modelP(trace);
   return [word, p === undefined ? "" : percent(p), label].filter((part) => part !== "").join(", ");
 }
@@ -159,25 +168,22 @@ function target(key: string, at: number, length: number): number | undefined {
   }
 }
 
-/**
- * How many chunks are drawn: a few at once, the others frame by frame, and all up to the one with
- * the focus.
- */
-function useDrawn(chunks: number, least: number): number {
-  const drawn = useSignal(2);
-  const now = Math.max(drawn.value, least);
+/** Which blocks are drawn: those about the focus at once, the others frame by frame. */
+function useDrawn(blocks: number, focused: number): ReadonlySet<number> {
+  const drawn = useRef(new Set<number>()).current;
+  const turn = useSignal(0);
+  turn.value; // draws the list anew
+  for (const near of [focused, focused - 1, focused + 1]) if (near >= 0 && near < blocks) drawn.add(near);
   useEffect(() => {
-    if (now >= chunks) return;
+    if (drawn.size >= blocks) return;
     const frame = requestAnimationFrame(() => {
-      drawn.value = now + 2;
+      const left = Array.from({ length: blocks }, (_, n) => n).filter((n) => !drawn.has(n));
+      for (const next of left.slice(0, 2)) drawn.add(next);
+      turn.value++;
     });
     return () => cancelAnimationFrame(frame);
-  }, [now, chunks, drawn]);
-  return now;
-}
-
-function option(list: HTMLElement | null, at: number): HTMLElement | null {
-  return list?.querySelector<HTMLElement>(`[data-at="${at}"]`) ?? null;
+  });
+  return drawn;
 }
 
 /** Scrolls the list, and nothing around it, so that the token can be seen. */

@@ -2,6 +2,7 @@
 
 // What the inspector says of an answer without a trace.
 import type { Chat } from "../../chats/chat.ts";
+import { t } from "../../language/language.ts";
 import { tracedAgain } from "../../trace/variations.ts";
 import { useApp } from "../appcontext.ts";
 
@@ -19,19 +20,19 @@ export function Untraced({ chat, id }: { chat: Chat; id: string }) {
   return (
     <div class="untraced">
       <p>
-        <strong>This answer has no token record.</strong>
+        <strong>{t("This answer has no token record.")}</strong>
       </p>
       <p>
-        A token record tells of each token what the model found likely, what every stage and plugin made of
-        it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a token,
-        so it is off until you want it.
+        {t(
+          "A token record tells of each token what the model found likely, what every stage and plugin made of it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a token, so it is off until you want it.",
+        )}
       </p>
       <button type="button" class="primary" disabled={!online} onClick={answerAgain}>
-        Answer again with a token record
+        {t("Answer again with a token record")}
       </button>
       <p class="hint">
-        {seed === undefined ? "" : "With the same seed the answer stays the same. "}From then on this chat
-        keeps token records; you can switch that off in Settings.
+        {seed === undefined ? "" : `${t("With the same seed the answer stays the same.")} `}
+        {t("From then on this chat keeps token records; you can switch that off in Settings.")}
       </p>
     </div>
   );

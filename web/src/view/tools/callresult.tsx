@@ -2,6 +2,7 @@
 
 // What a tool answered to a call, or the ways to an answer: the server's, with a permission, or
 // one's own.
+import { t, tx } from "../../language/language.ts";
 import "../../style/toolparts.css";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
@@ -20,7 +21,7 @@ interface Props {
   call: ToolCall;
 }
 
-const declined = "The user declined this call.";
+const declined = "The user declined this call."; // untranslated: the model reads it
 const long = 300; // characters of a result that is folded
 
 /** The result of a call, or how it gets one. */
@@ -47,7 +48,9 @@ export function CallResult({ calls, chat, id, call }: Props) {
   if (begun && elsewhere.value) {
     return (
       <div class="call-result" role="status">
-        <p>{result.by ?? "The server"} works on it, as another tab has asked…</p>
+        <p>
+          {t("{server} works on it, as another tab has asked…", { server: result.by ?? t("The server") })}
+        </p>
       </div>
     );
   }
@@ -55,9 +58,9 @@ export function CallResult({ calls, chat, id, call }: Props) {
     return (
       <div class="call-result" role="status">
         <p>
-          {result?.by ?? "The server"} works on it…{" "}
+          {t("{server} works on it…", { server: result?.by ?? t("The server") })}{" "}
           <button type="button" class="link" onClick={() => calls.stop(id, call)}>
-            Stop {name}
+            {t("Stop {name}", { name })}
           </button>
         </p>
       </div>
@@ -65,7 +68,7 @@ export function CallResult({ calls, chat, id, call }: Props) {
   }
   return (
     <fieldset class="call-result">
-      <legend class="hidden">Answer to {name}</legend>
+      <legend class="hidden">{t("Answer to {name}", { name })}</legend>
       {result !== undefined && <Trouble result={result} />}
       <Ways calls={calls} chat={chat} id={id} call={call} tool={calls.toolOf(chat, call)} />
     </fieldset>
@@ -74,13 +77,18 @@ export function CallResult({ calls, chat, id, call }: Props) {
 
 /** What a tool answered. A long text is folded. */
 function Result({ result: { content, by, failed = false } }: { result: ToolResult }) {
-  const title = by === undefined ? "Your answer" : `${failed ? "Error" : "Answer"} of ${by}`;
+  const title =
+    by === undefined
+      ? t("Your answer")
+      : failed
+        ? t("Error of {server}", { server: by })
+        : t("Answer of {server}", { server: by });
   return (
     <details open={content.length <= long}>
       <summary class={failed ? "failed" : ""}>{title}</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
       <pre tabIndex={0}>
-        {splitControls(content === "" ? "(nothing)" : content).map(({ text, control }) =>
+        {splitControls(content === "" ? t("(nothing)") : content).map(({ text, control }) =>
           control ? <span class="control" data-name={control} /> : text,
         )}
       </pre>
@@ -89,10 +97,12 @@ function Result({ result: { content, by, failed = false } }: { result: ToolResul
 }
 
 /** Why a server has given no answer. */
-function Trouble({ result: { by = "The server", content } }: { result: ToolResult }) {
+function Trouble({ result: { by = t("The server"), content } }: { result: ToolResult }) {
   return (
     <p class="failed" role="alert">
-      {content === "" ? `${by} was interrupted: it may have done what was asked.` : `${by}: ${content}.`}
+      {content === ""
+        ? t("{server} was interrupted: it may have done what was asked.", { server: by })
+        : `${by}: ${content}.`}
     </p>
   );
 }
@@ -113,18 +123,21 @@ function Ways({ calls, chat, id, call, tool }: Props & { tool: OfferedTool | und
     <>
       {server !== undefined && (
         <p>
-          May <strong>{server.name}</strong> ({new URL(server.url).host}) run <code>{tool?.tool}</code> with
-          these arguments?
+          {tx("May {server} ({host}) run {tool} with these arguments?", {
+            server: <strong>{server.name}</strong>,
+            host: new URL(server.url).host,
+            tool: <code>{tool?.tool}</code>,
+          })}
         </p>
       )}
       <p class="call-ways">
         {server !== undefined && (
           <>
             <button type="button" class="small-primary" onClick={() => run(false)}>
-              Allow once
+              {t("Allow once")}
             </button>
             <button type="button" class="quiet" onClick={() => run(true)}>
-              Always allow
+              {t("Always allow")}
             </button>
             <button
               type="button"
@@ -132,12 +145,12 @@ function Ways({ calls, chat, id, call, tool }: Props & { tool: OfferedTool | und
               aria-expanded={writing.value}
               onClick={() => (writing.value = !writing.peek())}
             >
-              Answer it yourself
+              {t("Answer it yourself")}
             </button>
           </>
         )}
         <button type="button" class="quiet" onClick={decline}>
-          Decline
+          {t("Decline")}
         </button>
       </p>
       {writing.value && <OwnAnswer calls={calls} chat={chat} id={id} call={call} />}
@@ -158,9 +171,7 @@ function OwnAnswer({ calls, chat, id, call }: Props) {
         focusField();
       }}
     >
-      <label for={field}>
-        What <code>{name}</code> answers
-      </label>
+      <label for={field}>{tx("What {name} answers", { name: <code>{name}</code> })}</label>
       <textarea
         id={field}
         rows={3}
@@ -172,7 +183,7 @@ function OwnAnswer({ calls, chat, id, call }: Props) {
         }}
       />
       <button type="submit" class="small-primary">
-        Send answer
+        {t("Send answer")}
       </button>
     </form>
   );
@@ -188,7 +199,7 @@ function GoOn({ calls, chat, id, call }: Props) {
   if (!waits.value) return null;
   return (
     <button type="button" class="quiet" onClick={() => calls.goOn(chat, id)}>
-      Go on with this
+      {t("Go on with this")}
     </button>
   );
 }

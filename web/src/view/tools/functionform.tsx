@@ -3,6 +3,7 @@
 // The form in which a function is written: its name, description and parameters, or JSON.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
+import { t } from "../../language/language.ts";
 import { type FunctionTool, toolName } from "../../settings/settings.ts";
 import {
   functionsIn,
@@ -41,7 +42,7 @@ function useWriting(tool: FunctionTool, put: Props["put"]) {
     const text = json.peek();
     try {
       if (text === undefined && !toolName.test(written().name))
-        throw new Error('The name must be 1 to 64 letters, digits, "_" and "-".');
+        throw new Error(t('The name must be 1 to 64 letters, digits, "_" and "-".'));
       put(text === undefined ? [written()] : functionsIn(text));
     } catch (error) {
       problem.value = error instanceof Error ? error.message : String(error);
@@ -57,7 +58,7 @@ function useWriting(tool: FunctionTool, put: Props["put"]) {
     try {
       const [first = fresh, ...others] = functionsIn(text);
       const known = parametersOf(first.parameters);
-      if (others.length > 0 || known === undefined) throw new Error("It has more than the form can show.");
+      if (others.length > 0 || known === undefined) throw new Error(t("It has more than the form can show."));
       [name.value, description.value, parameters.value] = [first.name, first.description, known];
       json.value = undefined;
     } catch (error) {
@@ -74,7 +75,7 @@ export function FunctionForm({ tool = fresh, put, close }: Props) {
   return (
     <form
       class="function-form"
-      aria-label={tool === fresh ? "New function" : `Function ${tool.name}`}
+      aria-label={tool === fresh ? t("New function") : t("Function {name}", { name: tool.name })}
       onSubmit={(event) => {
         event.preventDefault();
         submit();
@@ -83,8 +84,8 @@ export function FunctionForm({ tool = fresh, put, close }: Props) {
     >
       {json.value === undefined ? (
         <>
-          <TextField label="Name" value={name} />
-          <TextField label="What it does" value={description} />
+          <TextField label={t("Name")} value={name} />
+          <TextField label={t("What it does")} value={description} />
           <Parameters list={parameters} />
         </>
       ) : (
@@ -92,7 +93,7 @@ export function FunctionForm({ tool = fresh, put, close }: Props) {
           class="code"
           rows={12}
           spellcheck={false}
-          aria-label="The function as JSON"
+          aria-label={t("The function as JSON")}
           aria-describedby={`${id}-problem`}
           value={json.value}
           onInput={(event) => {
@@ -105,13 +106,13 @@ export function FunctionForm({ tool = fresh, put, close }: Props) {
       </p>
       <div class="links">
         <button type="submit" class="small-primary">
-          Save
+          {t("Save")}
         </button>
         <button type="button" class="link" onClick={swap}>
-          {json.value === undefined ? "Edit as JSON" : "Edit as a form"}
+          {json.value === undefined ? t("Edit as JSON") : t("Edit as a form")}
         </button>
         <button type="button" class="link" onClick={close}>
-          Cancel
+          {t("Cancel")}
         </button>
       </div>
     </form>
@@ -142,20 +143,20 @@ function Parameters({ list }: { list: { value: Parameter[] } }) {
   };
   return (
     <fieldset class="function-form">
-      <legend>Parameters</legend>
+      <legend>{t("Parameters")}</legend>
       {list.value.map((parameter, at) => (
         <div class="parameter" key={at}>
           <input
             type="text"
             autocomplete="off"
             spellcheck={false}
-            placeholder="name"
-            aria-label={`Name of parameter ${at + 1}`}
+            placeholder={t("placeholder|name")}
+            aria-label={t("Name of parameter {n}", { n: at + 1 })}
             value={parameter.name}
             onInput={(event) => change(at, { name: event.currentTarget.value.trim() })}
           />
           <select
-            aria-label={`Type of parameter ${at + 1}`}
+            aria-label={t("Type of parameter {n}", { n: at + 1 })}
             value={parameter.type}
             onChange={(event) => {
               const type = parameterTypes.find((one) => one === event.currentTarget.value);
@@ -174,12 +175,12 @@ function Parameters({ list }: { list: { value: Parameter[] } }) {
               checked={parameter.required}
               onChange={(event) => change(at, { required: event.currentTarget.checked })}
             />
-            required
+            {t("required")}
           </label>
           <button
             type="button"
             class="mini"
-            aria-label={`Remove parameter ${at + 1}`}
+            aria-label={t("Remove parameter {n}", { n: at + 1 })}
             onClick={() => {
               list.value = list.value.filter((_, n) => n !== at);
             }}
@@ -190,8 +191,8 @@ function Parameters({ list }: { list: { value: Parameter[] } }) {
             type="text"
             class="said"
             autocomplete="off"
-            placeholder="what it means"
-            aria-label={`Meaning of parameter ${at + 1}`}
+            placeholder={t("what it means")}
+            aria-label={t("Meaning of parameter {n}", { n: at + 1 })}
             value={parameter.description}
             onInput={(event) => change(at, { description: event.currentTarget.value })}
           />
@@ -204,7 +205,7 @@ function Parameters({ list }: { list: { value: Parameter[] } }) {
           list.value = [...list.value, none];
         }}
       >
-        Add a parameter
+        {t("Add a parameter")}
       </button>
     </fieldset>
   );

@@ -2,14 +2,18 @@
 
 // The tools of a chat in its settings: MCP servers, and functions whose calls a person answers.
 import "../../style/toolparts.css";
-import { useComputed, useSignal } from "@preact/signals";
+import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
+import { t, tn } from "../../language/language.ts";
 import { type FunctionTool, mostInSettings } from "../../settings/settings.ts";
+import { ClientNeeded } from "../../tools/signin.ts";
 import { cleanTools, type ToolServer } from "../../tools/toolservers.ts";
+import type { Address } from "../../tools/workerprotocol.ts";
 import { type Edit, useEdit, useSetting } from "../settings/settingsedit.ts";
 import { UseSwitch } from "../useswitch.tsx";
 import { FunctionForm } from "./functionform.tsx";
 import { ServerOffers } from "./serveroffers.tsx";
+import { SigningIn, useSigningIn } from "./signingin.tsx";
 
 /** The tools that the model may call in this chat. */
 export default function ToolSettings() {
@@ -17,7 +21,9 @@ export default function ToolSettings() {
   const knows = useComputed(() => app.props.value.template.supports_tools !== false).value;
   return (
     <>
-      {!knows && <p class="hint">The chat template of this model knows no tools: it is not told of them.</p>}
+      {!knows && (
+        <p class="hint">{t("The chat template of this model knows no tools: it is not told of them.")}</p>
+      )}
       <Servers />
       <Functions />
     </>
@@ -37,9 +43,9 @@ function Servers() {
   const { app } = useEdit();
   return (
     <section>
-      <h4>MCP servers</h4>
-      <p class="hint">Their tools answer what the model calls. You are asked before each runs.</p>
-      <ul class="tool-list" aria-label="MCP servers">
+      <h4>{t("MCP servers")}</h4>
+      <p class="hint">{t("Their tools answer what the model calls. You are asked before each runs.")}</p>
+      <ul class="tool-list" aria-label={t("MCP servers")}>
         {app.servers.list.value.map((server) => (
           <Server key={server.url} server={server} />
         ))}
@@ -52,15 +58,16 @@ function Servers() {
 function Server({ server }: { server: ToolServer }) {
   const edit = useEdit();
   const { servers } = edit.app;
-  const { url, name, tools } = server;
+  const { url, name, tools, signedIn } = server;
   const used = useSetting((settings) => settings.servers?.includes(url) === true);
-  const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
+  const forget = () => void edit.app.connections().then((connections) => connections.forget(server));
+  const count = tn(tools.length, "{n} tool", "{n} tools");
   return (
     <li>
       <UseSwitch label={name} help={`${url} · ${count}`} on={used} turn={(on) => turnServer(edit, url, on)} />
       {tools.length > 0 && (
         <details>
-          <summary>Its tools</summary>
+          <summary>{t("Its tools")}</summary>
           <ul class="tools-of">
             {tools.map(({ name, description }) => (
               <ServerTool key={name} server={server} name={name} description={description} />
@@ -75,11 +82,24 @@ function Server({ server }: { server: ToolServer }) {
           class="link"
           onClick={() => {
             turnServer(edit, url, false);
+            forget();
             servers.remove(url);
           }}
         >
-          Remove {name}
+          {t("Remove {name}", { name })}
         </button>
+        {signedIn !== undefined && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              forget();
+              servers.change(url, ({ signedIn: _, ...kept }) => kept);
+            }}
+          >
+            {t("Sign out of {server}", { server: name })}
+          </button>
+        )}
       </div>
     </li>
   );
@@ -120,9 +140,9 @@ function ServerTool({
       <small>{description}</small>
       {unasked && (
         <small>
-          It runs without a question.{" "}
+          {t("It runs without a question.")}{" "}
           <button type="button" class="link" onClick={() => change("always", false)}>
-            Ask before {name} runs
+            {t("Ask before {name} runs", { name })}
           </button>
         </small>
       )}
@@ -136,27 +156,38 @@ function AddServer() {
   const id = useId();
   const address = useSignal("");
   const token = useSignal("");
+  const client = useSignal<string | undefined>(undefined); // where the page cannot register itself
+  const signingIn = useSigningIn();
   const state = useSignal<{ busy?: AbortController; problem: string }>({ problem: "" });
   const add = async () => {
     const url = addressOf(address.peek());
     if (url === undefined) {
-      state.value = { problem: "The address must begin with http:// or https://." };
+      state.value = { problem: t("The address must begin with http:// or https://.") };
       return;
     }
     const busy = new AbortController();
     state.value = { busy, problem: "" };
-    const at = { url, token: token.peek().trim() };
+    const typed = client.peek()?.trim();
+    const at: Address = { url, token: token.peek().trim() };
+    if (typed) at.signedIn = { client: { client_id: typed }, at: Date.now() };
     try {
-      const { name, tools } = await (await app.connections()).look(at, busy.signal);
-      const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
-      if (!added) throw new Error(`this browser keeps ${mostInSettings.servers} servers: remove one first`);
+      await signingIn.through(at, busy.signal, async (at) => {
+        const { name, tools } = await (await app.connections()).look(at, busy.signal);
+        const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
+        if (!added)
+          throw new Error(
+            t("this browser keeps {n} servers: remove one first", { n: mostInSettings.servers }),
+          );
+      });
       turnServer(edit, url, true);
       address.value = "";
       token.value = "";
+      client.value = undefined;
       state.value = { problem: "" };
     } catch (error) {
+      if (error instanceof ClientNeeded) client.value ??= "";
       const said = error instanceof Error ? error.message : String(error);
-      state.value = { problem: `The server was not added: ${said}.` };
+      state.value = { problem: t("The server was not added: {problem}.", { problem: said }) };
     }
   };
   return (
@@ -167,40 +198,52 @@ function AddServer() {
         if (state.peek().busy === undefined) void add();
       }}
     >
-      <label for={`${id}-address`}>
-        Address
-        <input
-          id={`${id}-address`}
-          type="text"
-          inputMode="url"
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="http://localhost:3001/mcp"
-          aria-describedby={`${id}-problem`}
-          value={address}
-          onInput={(event) => {
-            address.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-      <label for={`${id}-token`}>
-        Token, if it wants one
-        <input
-          id={`${id}-token`}
-          type="text"
-          autocomplete="off"
-          spellcheck={false}
-          value={token}
-          onInput={(event) => {
-            token.value = event.currentTarget.value;
-          }}
-        />
-      </label>
+      <LineField
+        id={`${id}-address`}
+        label={t("Address")}
+        value={address}
+        inputMode="url"
+        placeholder="http://localhost:3001/mcp" // untranslated: an address
+        aria-describedby={`${id}-problem`}
+      />
+      <LineField id={`${id}-token`} label={t("Token, if it wants one")} value={token} />
+      {client.value !== undefined && <LineField id={`${id}-client`} label={t("Client ID")} value={client} />}
       <Connect busy={state.value.busy} />
+      {signingIn.way.value !== undefined && (
+        <SigningIn server={address.value.trim()} way={signingIn.way.value} />
+      )}
       <p id={`${id}-problem`} class="wrong" role="alert">
         {state.value.problem}
       </p>
     </form>
+  );
+}
+
+interface LineFieldProps {
+  id: string;
+  label: string;
+  value: Signal<string> | Signal<string | undefined>;
+  inputMode?: "url";
+  placeholder?: string;
+  "aria-describedby"?: string;
+}
+
+/** A line that is taken as it is typed. */
+function LineField({ label, value, ...more }: LineFieldProps) {
+  return (
+    <label for={more.id}>
+      {label}
+      <input
+        {...more}
+        type="text"
+        autocomplete="off"
+        spellcheck={false}
+        value={value.value ?? ""}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+    </label>
   );
 }
 
@@ -209,11 +252,11 @@ function Connect({ busy }: { busy: AbortController | undefined }) {
   return (
     <div class="links">
       <button type="submit" class="small-primary" disabled={busy !== undefined}>
-        {busy === undefined ? "Add server" : "Connecting…"}
+        {busy === undefined ? t("Add server") : t("Connecting…")}
       </button>
       {busy !== undefined && (
         <button type="button" class="link" onClick={() => busy.abort()}>
-          Stop connecting
+          {t("Stop connecting")}
         </button>
       )}
     </div>
@@ -249,9 +292,9 @@ function Functions() {
   };
   return (
     <section>
-      <h4>Functions</h4>
-      <p class="hint">You answer what the model calls, below its answer.</p>
-      <ul class="tool-list" aria-label="Functions">
+      <h4>{t("Functions")}</h4>
+      <p class="hint">{t("You answer what the model calls, below its answer.")}</p>
+      <ul class="tool-list" aria-label={t("Functions")}>
         {tools.map((tool) => (
           <li key={tool.name}>
             {editing.value === tool.name ? (
@@ -266,14 +309,14 @@ function Functions() {
                 />
                 <div class="links">
                   <button type="button" class="link" onClick={() => (editing.value = tool.name)}>
-                    Edit {tool.name}
+                    {t("Edit {name}", { name: tool.name })}
                   </button>
                   <button
                     type="button"
                     class="link"
                     onClick={() => keep(tools.filter((other) => other !== tool))}
                   >
-                    Remove {tool.name}
+                    {t("Remove {name}", { name: tool.name })}
                   </button>
                 </div>
               </>
@@ -285,7 +328,7 @@ function Functions() {
         <FunctionForm put={put} close={() => (editing.value = undefined)} />
       ) : (
         <button type="button" class="link" onClick={() => (editing.value = "")}>
-          Add a function
+          {t("Add a function")}
         </button>
       )}
     </section>

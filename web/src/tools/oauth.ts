@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+// OAuth for the worker that speaks MCP: the SDK goes through the flow, and this holds what it needs
+// for one server, within bounds.
+import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
+import type {
+  OAuthClientInformationMixed,
+  OAuthClientMetadata,
+  OAuthTokens,
+} from "@modelcontextprotocol/sdk/shared/auth.js";
+import { t } from "../language/language.ts";
+import { type SignedIn, texts, type WayIn } from "./signin.ts";
+
+const most = { bytes: 256 << 10, address: 8000 }; // of one answer; letters of an address
+
+/** The server asks for a token, but tells of no way to sign in. */
+export class NoSignIn extends Error {}
+
+/** The sign-in to one server. */
+export class SignIn implements OAuthClientProvider {
+  way: WayIn | undefined; // where a person has to go
+  discovered: OAuthDiscoveryState | undefined;
+  private verifier = "";
+  private current = ""; // state
+
+  /** keep is called with what this browser is to keep. */
+  constructor(
+    private readonly server: URL,
+    private kept: SignedIn | undefined,
+    private readonly keep: (signedIn: SignedIn | undefined) => void,
+  ) {}
+
+  /** Takes what the page has kept, if that is newer: another tab may have renewed it. */
+  take(signedIn: SignedIn | undefined): void {
+    if (signedIn !== undefined && signedIn.at > (this.kept?.at ?? 0)) this.kept = signedIn;
+  }
+
+  get signedIn(): SignedIn | undefined {
+    return this.kept;
+  }
+
+  /** The page beside this worker's folder that ends the flow (public/oauth.html). */
+  get redirectUrl(): string {
+    return new URL("../oauth.html", self.location.href).href;
+  }
+
+  get clientMetadata(): OAuthClientMetadata {
+    return {
+      client_name: "Penstock",
+      redirect_uris: [this.redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    };
+  }
+
+  state(): string {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    this.current = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    return this.current;
+  }
+
+  clientInformation(): OAuthClientInformationMixed | undefined {
+    return this.kept?.client as OAuthClientInformationMixed | undefined;
+  }
+
+  saveClientInformation(client: OAuthClientInformationMixed): void {
+    this.change({ ...this.kept, client: texts(client) });
+  }
+
+  tokens(): OAuthTokens | undefined {
+    return this.kept?.tokens as OAuthTokens | undefined;
+  }
+
+  saveTokens(tokens: OAuthTokens): void {
+    const kept = texts(tokens);
+    if (this.kept === undefined || kept.access_token === undefined)
+      throw new Error(t("the token that it gives cannot be used"));
+    this.way = undefined;
+    this.change({ ...this.kept, tokens: kept });
+  }
+
+  redirectToAuthorization(url: URL): void {
+    mustBeSafe(url, this.server);
+    this.way = { url: url.href, state: this.current };
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.verifier;
+  }
+
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    if (state.authorizationServerMetadata === undefined) throw new NoSignIn();
+    this.discovered = state;
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.discovered;
+  }
+
+  invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): void {
+    if (scope === "all" || scope === "discovery") this.discovered = undefined;
+    if (scope === "all" || scope === "client") {
+      this.kept = undefined;
+      this.keep(undefined);
+    } else if (scope === "tokens" && this.kept !== undefined) {
+      const { tokens: _, ...rest } = this.kept;
+      this.change(rest);
+    }
+  }
+
+  private change(signedIn: Omit<SignedIn, "at">): void {
+    this.kept = { ...signedIn, at: Date.now() };
+    this.keep(this.kept);
+  }
+}
+
+/** Fetches what belongs to a server's sign-in. Only the server says where that is. */
+export async function fetchForSignIn(server: URL, url: string | URL, init?: RequestInit): Promise<Response> {
+  mustBeSafe(new URL(url), server);
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  let left = most.bytes;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, stream) => {
+      left -= chunk.byteLength;
+      if (left >= 0) stream.enqueue(chunk);
+      else stream.error(new Error(t("its sign-in sends more than {kb} KB", { kb: most.bytes >> 10 })));
+    },
+  });
+  return new Response(response.body.pipeThrough(counted), response);
+}
+
+/** A sign-in is over https, or within this machine if the server is there, too. */
+function mustBeSafe(url: URL, server: URL): void {
+  const local = isLoopback(url) && isLoopback(server) && url.protocol === "http:";
+  if ((url.protocol !== "https:" && !local) || url.href.length > most.address)
+    throw new Error(
+      t("it wants a token, and signing in for one needs https, which {place} has not", {
+        place: `${url.protocol}//${url.host}`.slice(0, 100),
+      }),
+    );
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}

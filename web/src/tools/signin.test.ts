@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fetchForSignIn, SignIn } from "./oauth.ts";
+import { cleanSignedIn, comeBack } from "./signin.ts";
+
+const way = { url: "https://auth/", state: "mine" };
+
+test("comeBack: the state is checked, and an error is told in words", async () => {
+  const other = new BroadcastChannel("penstock-oauth");
+  for (const [told, want] of [
+    [
+      { code: "c", iss: "i" },
+      { code: "c", iss: "i" },
+    ],
+    [{ error: "access_denied" }, /declined/],
+    [{ error: "server_error", error_description: "no\u202e room" }, /failed: no room/],
+    [{}, /failed/],
+  ] as const) {
+    const waiting = comeBack(way, new AbortController().signal);
+    other.postMessage({ state: "another", code: "x" });
+    other.postMessage({ ...told, state: "mine" });
+    if (want instanceof RegExp) await assert.rejects(waiting, want);
+    else assert.deepEqual(await waiting, want);
+  }
+  const stop = new AbortController();
+  const waiting = comeBack(way, stop.signal);
+  stop.abort();
+  await assert.rejects(waiting, /stopped/);
+  other.close();
+});
+
+test("cleanSignedIn: what is too long, no text or unknown is left out", () => {
+  const client = { client_id: "me", client_secret: 7, other: "x" };
+  const tokens = { access_token: "a", refresh_token: "r".repeat(20_000), scope: "line\nbreak" };
+  assert.deepEqual(cleanSignedIn({ client, tokens, at: 5 }), {
+    client: { client_id: "me" },
+    tokens: { access_token: "a" },
+    at: 5,
+  });
+  assert.deepEqual(cleanSignedIn({ client, tokens: { scope: "a" } }), { client: { client_id: "me" }, at: 0 });
+  assert.equal(cleanSignedIn({ tokens }), undefined);
+  assert.equal(cleanSignedIn("x"), undefined);
+});
+
+const local = new URL("http://127.0.0.1:1/mcp");
+const far = new URL("https://far.example/mcp");
+
+for (const [name, server, url] of [
+  ["a scheme that runs code", far, "javascript:alert(1)"],
+  ["a plain address", far, "http://auth.example/"],
+  ["this machine, where the server is elsewhere", far, "http://localhost:1/"],
+  ["an endless address", far, `https://auth.example/${"x".repeat(9000)}`],
+] as const)
+  test(`SignIn: ${name} is no way to sign in`, async () => {
+    const signIn = new SignIn(server, undefined, () => {});
+    assert.throws(() => signIn.redirectToAuthorization(new URL(url)), /needs https/);
+    assert.equal(signIn.way, undefined);
+    await assert.rejects(fetchForSignIn(server, url), /needs https/);
+  });
+
+test("SignIn: https, and within this machine", () => {
+  for (const [server, url] of [
+    [far, "https://auth.example/"],
+    [local, "http://localhost:2/"],
+  ] as const) {
+    const signIn = new SignIn(server, undefined, () => {});
+    const state = signIn.state();
+    signIn.redirectToAuthorization(new URL(url));
+    assert.deepEqual(signIn.way, { url, state });
+    assert.match(state, /^[\da-f]{32}$/);
+    assert.notEqual(signIn.state(), state);
+  }
+});
+
+test("fetchForSignIn: what a server tells of its sign-in is bounded", async (t) => {
+  t.mock.method(globalThis, "fetch", async () => new Response("x".repeat(300 << 10)));
+  await assert.rejects((await fetchForSignIn(local, local)).text(), /more than 256 KB/);
+});
