@@ -106,14 +106,15 @@ function worker(): boolean {
 }
 
 /**
- * Holds the messages that come to a worker while its table is loaded, since nobody listens yet: they
- * would be lost. What it returns lets them go on, for when all modules of the worker have begun.
+ * Holds the messages that come to a worker while its table is loaded: they would be lost, since
+ * nobody listens yet. What it returns lets them go on, once all modules of the worker have begun.
  */
 function heldMessages(): () => void {
-  const held: Event[] = [];
-  const hold = (event: Event) => {
+  const held: MessageEvent[] = [];
+  const hold = (event: MessageEvent) => {
     event.stopImmediatePropagation();
-    held.push(event);
+    const { data, ports } = event; // which stays stopped
+    held.push(new MessageEvent("message", { data, ports: [...ports] }));
   };
   self.addEventListener("message", hold);
   return () => {
