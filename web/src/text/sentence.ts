@@ -10,7 +10,7 @@ export function sentence(words: string): string {
   const text = words.trim();
   if (text === "") return "";
   const begin = /^[a-z]+(?=[\s,:;]|$)/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
-  const stop = /\p{Script=Han}.{0,1}$/u.test(text) ? "。" : ".";
+  const stop = /\p{Script=Han}/u.test(text) ? "。" : ".";
   return `${begin}${text.slice(1)}${/[.!?…:。！？：]$/.test(text) ? "" : stop}`;
 }
 
