@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tools/lab/bench"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // smallLoad is over in a moment.
@@ -31,9 +32,7 @@ func TestBench_MeasuresItsOwnServer(t *testing.T) {
 			t.Errorf("the file is not what was printed (%v)", err)
 		}
 		var report bench.Report
-		if err := json.Unmarshal([]byte(got.out), &report); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(got.out), &report))
 		s := report.Runs[0].Total
 		if s.Requests != 3 || s.Failed != 0 || s.Tokens != 12 || s.TTFT.Count != 3 || s.TokensPerSecond <= 0 || s.PromptTokens < 9 {
 			t.Errorf("%s: %+v", protocol, s)
@@ -51,9 +50,7 @@ func TestBench_PassesPluginsOn(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"one", "two"} {
 		wasm := asm.New(`{"name":"`+name+`","view":"none"}`).On(abi.ExportSample, asm.I32(-1)).Wasm()
-		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600))
 	}
 	got := penstock(t, "", append(smallLoad, "bench", "--plugin-dir", dir, "--plugin", "one", "--plugin", "two", "--parallel", "2", "--ctx-size", "512")...)
 	if got.code != exitDone {
@@ -111,9 +108,7 @@ func TestBench_WrongUse(t *testing.T) {
 
 func TestReadFirstKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(file, []byte("# of the team\none alice\ntwo bob\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("# of the team\none alice\ntwo bob\n"), 0o600))
 	for want, s := range map[string]config.Server{
 		"": {}, "flag": {APIKeys: []string{"flag", "other"}, APIKeyFile: file}, "one": {APIKeyFile: file},
 	} {

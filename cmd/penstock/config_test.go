@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestConfigPrint_SaysWhereValuesComeFrom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
-	if err := os.WriteFile(file, []byte("scheduler:\n  slots: 3\n  max_queue: 5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("scheduler:\n  slots: 3\n  max_queue: 5\n"), 0o600))
 	t.Setenv("PENSTOCK_SCHEDULER_SLOTS", "4")
 	args := []string{"config", "print", "--config", file, "--api-key", "hush", "--log-level", "warn"}
 	text := penstock(t, "", args...)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // onDevices is how a server is started with llama.cpp's options for devices, and what its log says
@@ -63,9 +64,7 @@ var deviceCases = []onDevices{
 func TestDevices_Options(t *testing.T) {
 	needDevices(t)
 	experts := filepath.Join(t.TempDir(), "experts.gguf")
-	if err := writeExperts(experts); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeExperts(experts))
 	alone := map[string]deviceAnswer{
 		"":        onDevices{flags: "-dev none --no-repack"}.answer(t, "penstock-tiny"),
 		"experts": onDevices{flags: "-dev none --no-repack"}.answer(t, experts),

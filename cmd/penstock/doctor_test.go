@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestDoctor_SoundSetUp(t *testing.T) {
@@ -112,13 +113,9 @@ func TestKernelFindings_GPUNotUsed_IsAWarning(t *testing.T) {
 
 func TestCacheFinding(t *testing.T) {
 	open := t.TempDir()
-	if err := os.Chmod(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(open, 0o777))
 	file := open + "/file"
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for dir, want := range map[string]string{
 		"":               stateWarn,
 		open:             stateWarn,
@@ -133,10 +130,7 @@ func TestCacheFinding(t *testing.T) {
 }
 
 func TestAccessFindings(t *testing.T) {
-	cfg, err := config.Load(config.Sources{Flags: map[string]any{"server.listen": "0.0.0.0:80", "server.ssl_cert_file": "absent.pem", "server.ssl_key_file": "absent.pem"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Load(config.Sources{Flags: map[string]any{"server.listen": "0.0.0.0:80", "server.ssl_cert_file": "absent.pem", "server.ssl_key_file": "absent.pem"}}))(t)
 	got := accessFindings(cfg)
 	if len(got) != 2 || got[0].State != stateWarn || !strings.Contains(got[0].Detail, "everybody") || got[1].State != stateFail || got[1].Topic != "tls" {
 		t.Errorf("got %+v", got)
@@ -146,9 +140,7 @@ func TestAccessFindings(t *testing.T) {
 // The policies are told without their configuration, and what is wrong with their file.
 func TestPolicyFindings(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "guard.js"), []byte(`export const plugin = {config: {type: "object", properties: {key: {type: "string"}}}}; export function sample() {}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "guard.js"), []byte(`export const plugin = {config: {type: "object", properties: {key: {type: "string"}}}}; export function sample() {}`), 0o600))
 	for text, want := range map[string]finding{
 		"policies: [{plugin: guard, config: {key: hush}, models: [tiny]}]": {stateOK, "policies", "guard (required; models tiny)", ""},
 		"policies: [{plugin: guard, mode: often}]":                         {stateFail, "policies", `policies[0].mode is "often"`, "correct"},
@@ -156,13 +148,8 @@ func TestPolicyFindings(t *testing.T) {
 		"policies: [{plugin: gone}]":                                       {stateFail, "policies", "policies[0]: ", "correct"},
 	} {
 		path := filepath.Join(t.TempDir(), "policies.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cfg, err := config.Load(config.Sources{Flags: map[string]any{"plugins.policy_file": path, "plugins.dir": dir}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		cfg := must.Get(config.Load(config.Sources{Flags: map[string]any{"plugins.policy_file": path, "plugins.dir": dir}}))(t)
 		got := policyFindings(t.Context(), cfg)
 		if len(got) != 1 || got[0].State != want.State || !strings.Contains(got[0].Detail, want.Detail) || strings.Contains(got[0].Detail, "hush") || !strings.HasPrefix(got[0].Remedy, want.Remedy) {
 			t.Errorf("%s: %+v", text, got)
@@ -171,25 +158,14 @@ func TestPolicyFindings(t *testing.T) {
 }
 
 func TestCertificateFinding_TellsHowLong(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	until := time.Date(2030, 6, 1, 0, 0, 0, 0, time.UTC)
 	template := x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.AddDate(-1, 0, 0), NotAfter: until}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key))(t)
+	private := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	both := filepath.Join(t.TempDir(), "both.pem")
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
-	if err := os.WriteFile(both, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(both, text, 0o600))
 	for days, want := range map[int]string{-400: stateFail, -100: stateOK, -3: stateWarn, 1: stateFail} {
 		if got := certificateFinding(both, both, until.AddDate(0, 0, days)); got.State != want || !strings.Contains(got.Detail, "2030-06-01") {
 			t.Errorf("%d days after its end: %+v, want %s", days, got, want)
@@ -204,15 +180,11 @@ func TestReceiptFindings(t *testing.T) {
 		t.Errorf("without the file: %+v", got)
 	}
 	var id strings.Builder
-	if err := makeReceiptKey(&id, path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, makeReceiptKey(&id, path))
 	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateOK || !strings.Contains(got[0].Detail, strings.TrimSpace(id.String())) {
 		t.Errorf("with a key: %+v", got)
 	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0o644))
 	if got := receiptFindings(c); len(got) != 1 || got[0].State != stateWarn || !strings.Contains(got[0].Remedy, "chmod") {
 		t.Errorf("with a key for all: %+v", got)
 	}
@@ -223,14 +195,8 @@ func TestReceiptFindings(t *testing.T) {
 
 func TestDoctor_Projector(t *testing.T) {
 	folder := t.TempDir()
-	model, projector, err := synth.MediaPairs[2].WriteFiles(folder, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, another, err := synth.MediaPairs[5].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, projector := must.Both(synth.MediaPairs[2].WriteFiles(folder, 1))(t)
+	_, another := must.Both(synth.MediaPairs[5].WriteFiles(t.TempDir(), 1))(t)
 	for _, c := range []struct {
 		args []string
 		says []string

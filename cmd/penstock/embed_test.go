@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // printed reads what `penstock embed --json` printed.
@@ -53,9 +55,7 @@ func TestEmbed_Lines(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	var v []float64
-	if err := json.Unmarshal([]byte(strings.SplitN(got.out, "\n", 2)[0]), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(strings.SplitN(got.out, "\n", 2)[0]), &v))
 	var sum float64
 	for _, x := range v {
 		sum += math.Abs(x)

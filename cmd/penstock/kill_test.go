@@ -30,6 +30,7 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -47,9 +48,7 @@ func TestKill(t *testing.T) {
 		if n%4 == 3 { // in its start
 			s.stop(t)
 			s = &server{cmd: d.command(t)}
-			if err := s.cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.cmd.Start())
 			time.Sleep(after)
 			s.kill(t)
 		} else {
@@ -91,9 +90,7 @@ func (d *disk) kill(t *testing.T, s *server, n int, after time.Duration) {
 
 func (s *server) kill(t *testing.T) {
 	t.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.cmd.Process.Kill())
 	_ = s.cmd.Wait() // it was killed
 }
 
@@ -232,9 +229,7 @@ func newDisk(t *testing.T) *disk {
 	d := &disk{root: t.TempDir(), counts: map[string]int{}, cut: map[string]int{}}
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(d.root, "cache"))
 	for _, folder := range []string{"plugins", "slots", "models", "cache"} {
-		if err := os.Mkdir(filepath.Join(d.root, folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(d.root, folder), 0o700))
 	}
 	var parts [][]byte
 	d.hub, parts = startSplitHub(t)
@@ -308,16 +303,10 @@ func (d *disk) checkFiles(t *testing.T) {
 // checkRecordings finds whole recordings only, the last one that was downloaded among them.
 func (d *disk) checkRecordings(t *testing.T) {
 	t.Helper()
-	files, err := filepath.Glob(d.path("cache", "penstock", "recordings", "*.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(d.path("cache", "penstock", "recordings", "*.json.gz")))(t)
 	found := d.recording == ""
 	for _, path := range files {
-		file, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(path))(t)
 		r, err := recorded.Read(file)
 		file.Close()
 		if err != nil || len(r.Recording.Choices) != 1 {

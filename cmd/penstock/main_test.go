@@ -19,6 +19,7 @@ import (
 	local "github.com/penstock/penstock"
 	"github.com/penstock/penstock/host/remote/compute"
 	"github.com/penstock/penstock/host/spawn"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // patience is how long a process may take for what it does at once, on a machine that is busy with
@@ -79,10 +80,7 @@ func penstockIn(ctx context.Context, in string, args ...string) result {
 // child prepares a command as a process of its own.
 func child(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = append(os.Environ(), asMain+"=1")
 	return cmd
@@ -90,9 +88,7 @@ func child(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 
 func TestExecute_WrongUse(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.yaml")
-	if err := os.WriteFile(broken, []byte("server:\n  lisen: here\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(broken, []byte("server:\n  lisen: here\n"), 0o600))
 	for name, tc := range map[string]struct {
 		args []string
 		want string // in the message
@@ -139,9 +135,7 @@ func TestExecute_FlagsThatDoNotFit(t *testing.T) {
 		"belong together":    {func(c *cobra.Command) { c.MarkFlagsRequiredTogether("a", "b") }, []string{"--a"}, "missing [b]"},
 		"one of them":        {func(c *cobra.Command) { c.MarkFlagsOneRequired("a", "b") }, nil, "at least one"},
 		"required": {func(c *cobra.Command) {
-			if err := c.MarkFlagRequired("a"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.MarkFlagRequired("a"))
 		}, nil, `"a" not set`},
 	} {
 		root := newRoot()

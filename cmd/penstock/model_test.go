@@ -18,15 +18,13 @@ import (
 
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // startHub serves a repository owner/name with the built-in model.
 func startHub(t *testing.T) (url string, data []byte) {
 	t.Helper()
-	data, err := os.ReadFile("../../host/model/penstock-tiny.gguf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data = must.Get(os.ReadFile("../../host/model/penstock-tiny.gguf"))(t)
 	sum := sha256.Sum256(data)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -156,10 +154,7 @@ func TestPullProgress_Show(t *testing.T) {
 }
 
 func TestModelShow_Projector(t *testing.T) {
-	sees, projector, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sees, projector := must.Both(synth.MediaPairs[2].WriteFiles(t.TempDir(), 1))(t)
 	for _, c := range []struct {
 		args []string
 		says bool

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func pluginFolder(t *testing.T) string {
@@ -19,9 +20,7 @@ func pluginFolder(t *testing.T) string {
 		"good.wasm":   asm.New(`{"name":"good","version":"1.2","summary":"does good","hold":3}`).On("penstock_sample", asm.I32(-1)).Wasm(),
 		"broken.wasm": []byte("hello"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), wasm, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), wasm, 0o600))
 	}
 	return dir
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/author/dev"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -51,14 +52,8 @@ var allAuthored = []authored{
 // goesOn is how the model goes on from an opening of its answer.
 func goesOn(t *testing.T, s *server, opening string) string {
 	t.Helper()
-	prompt, err := json.Marshal("<|im_start|>user\n" + story + "<|im_end|>\n<|im_start|>assistant\n" + opening)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.Post(s.url+"/v1/completions", "application/json", strings.NewReader(fmt.Sprintf(`{"prompt":%s,"max_tokens":60,"temperature":0}`, prompt)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompt := must.Get(json.Marshal("<|im_start|>user\n" + story + "<|im_end|>\n<|im_start|>assistant\n" + opening))(t)
+	response := must.Get(http.Post(s.url+"/v1/completions", "application/json", strings.NewReader(fmt.Sprintf(`{"prompt":%s,"max_tokens":60,"temperature":0}`, prompt))))(t)
 	defer response.Body.Close()
 	var answer struct{ Choices []struct{ Text string } }
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || len(answer.Choices) != 1 {
@@ -95,10 +90,7 @@ func TestPluginAuthor_FromEmptyFolderToObeyedPlugin(t *testing.T) {
 // offline takes the network from the compilers, and gives them what they have kept.
 func offline(t *testing.T) {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	tinygo := filepath.Join(root, "build", "tools", "tinygo", "bin", "tinygo")
 	switch given := os.Getenv("TINYGO"); {
 	case given == "":
@@ -111,10 +103,7 @@ func offline(t *testing.T) {
 	}
 	goCache := exec.Command("go", "env", "GOCACHE")
 	goCache.Env = append(os.Environ(), "HOME="+authorHome, "XDG_CACHE_HOME=")
-	kept, err := goCache.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(goCache.Output())(t)
 	for name, value := range map[string]string{
 		"GOCACHE": strings.TrimSpace(string(kept)), "GOPROXY": "off", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "CARGO_NET_OFFLINE": "true",
 		"RUSTUP_HOME": filepath.Join(authorHome, ".rustup"), "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1",
@@ -211,13 +200,8 @@ func startDev(ctx context.Context, t *testing.T, args ...string) (rounds *bufio.
 	cmd := child(ctx, t, append([]string{"plugin", "dev"}, args...)...)
 	var log strings.Builder
 	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	rounds = bufio.NewScanner(out)
 	rounds.Buffer(nil, 1<<26)
 	return rounds, func() (string, string) {
@@ -241,9 +225,7 @@ func round(t *testing.T, rounds *bufio.Scanner) dev.Round {
 		t.Fatalf("dev has ended: %v", rounds.Err())
 	}
 	var r dev.Round
-	if err := json.Unmarshal(rounds.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(rounds.Bytes(), &r))
 	if r.Error == "" && r.After == nil {
 		t.Fatalf("%s", rounds.Bytes())
 	}
@@ -261,9 +243,7 @@ func edit(t *testing.T, dir, language, from, to string) {
 	if err != nil || strings.Count(string(text), from) != 1 {
 		t.Fatalf("%s has not one %s: %v", path, from, err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
 }
 
 // A plugin that TinyGo builds is changed by one constant. That a replay finds the first token that
@@ -315,26 +295,19 @@ func TestPluginAuthor_ChangedConstant_IsFoundAtItsFirstToken(t *testing.T) {
 func builtTwice(t *testing.T, from, to string) (before, after string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "min-p")
-	source, err := os.ReadFile(filepath.Join("..", "..", "plugins", "examples", "min-p", "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join("..", "..", "plugins", "examples", "min-p", "main.go")))(t)
 	build := func(as string) string {
 		if got := penstock(t, "", "plugin", "build", dir); got.code != exitDone {
 			t.Fatalf("exit %d\n%s%s", got.code, got.out, got.err)
 		}
 		as = filepath.Join(t.TempDir(), as)
-		if err := os.Rename(filepath.Join(dir, "min-p.wasm"), as); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(filepath.Join(dir, "min-p.wasm"), as))
 		return as
 	}
 	if got := penstock(t, "", "plugin", "new", dir, "--lang", "tinygo", "--kind", "sampler"); got.code != exitDone {
 		t.Fatalf("exit %d\n%s%s", got.code, got.out, got.err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "main.go"), source, 0o600))
 	before = build("before.wasm")
 	edit(t, dir, "tinygo", from, to)
 	return before, build("after.wasm")
@@ -343,15 +316,9 @@ func builtTwice(t *testing.T, from, to string) (before, after string) {
 // upload has the server use a module from the next request on.
 func (s *server) upload(t *testing.T, module, key string) {
 	t.Helper()
-	wasm, err := os.Open(module)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm := must.Get(os.Open(module))(t)
 	defer func() { _ = wasm.Close() }()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/plugins", wasm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/plugins", wasm))(t)
 	request.Header.Set("Content-Type", "application/wasm")
 	request.Header.Set("Authorization", "Bearer "+key)
 	s.do(t, request)
@@ -362,10 +329,7 @@ func (s *server) drawn(t *testing.T, seed int) (tokens []string, recording strin
 	t.Helper()
 	body := fmt.Sprintf(`{"prompt":"Once upon a time","max_tokens":60,"ignore_eos":true,"seed":%d,"record":true,"trace":true,"samplers":["plugin:min-p"],
 		"plugins":[{"name":"min-p","config":{"min_p":1,"draw":true}}]}`, seed)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/completions", strings.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/json")
 	var answer struct {
 		Recording string
@@ -377,24 +341,16 @@ func (s *server) drawn(t *testing.T, seed int) (tokens []string, recording strin
 	for _, token := range answer.Choices[0].Trace {
 		tokens = append(tokens, token.Token)
 	}
-	request, err = http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/recordings/"+answer.Recording, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request = must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v1/recordings/"+answer.Recording, nil))(t)
 	recording = filepath.Join(t.TempDir(), "trace.json.gz")
-	if err := os.WriteFile(recording, s.do(t, request), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(recording, s.do(t, request), 0o600))
 	return tokens, recording
 }
 
 // do sends a request that must succeed.
 func (s *server) do(t *testing.T, request *http.Request) []byte {
 	t.Helper()
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode/100 != 2 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // published serves a folder of plugins whose index is signed.
@@ -30,18 +31,10 @@ func publish(t *testing.T) published {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	p.write(t, "good.wasm", asm.New(`{"name":"good","version":"1.2","summary":"does good, \u001b[31mand well"}`).On("penstock_sample", asm.I32(-1)).Wasm())
 	p.write(t, "other.wasm", asm.New(`{"name":"other","summary":"something else"}`).Wasm())
-	_, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	coded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, private := must.Both(ed25519.GenerateKey(nil))(t)
+	coded := must.Get(x509.MarshalPKCS8PrivateKey(private))(t)
 	key := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: coded}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: coded}), 0o600))
 	got := penstock(t, "", "plugin", "index", p.dir, "--sign", key, "--license", "MIT")
 	_, pin, ok := strings.Cut(strings.TrimSpace(got.err), "#")
 	if got.code != exitDone || !ok {
@@ -56,9 +49,7 @@ func publish(t *testing.T) published {
 
 func (p published) write(t *testing.T, base string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(p.dir, base), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(p.dir, base), content, 0o600))
 }
 
 func (p published) run(t *testing.T, args ...string) result {
@@ -104,10 +95,7 @@ func TestPluginInstall_Refusals(t *testing.T) {
 			p.write(t, "good.wasm", asm.New(`{"name":"good","version":"1.2","summary":"does evil, \u001b[31mand well"}`).On("penstock_sample", asm.I32(-1)).Wasm())
 		}, []string{"good"}, exitFailed, "SHA-256"},
 		"a tampered index": {func(t *testing.T, p published) {
-			text, err := os.ReadFile(filepath.Join(p.dir, "index.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(filepath.Join(p.dir, "index.json")))(t)
 			p.write(t, "index.json", []byte(strings.Replace(string(text), "does good", "does Good", 1)))
 		}, []string{"good"}, exitFailed, "the signature is not that of the index's key"},
 		"no signature":     {func(t *testing.T, p published) { _ = os.Remove(filepath.Join(p.dir, "index.json.sig")) }, []string{"good"}, exitFailed, "there is no signature"},
@@ -139,9 +127,7 @@ func TestPluginInstall_Refusals(t *testing.T) {
 func anotherGood(t *testing.T) string {
 	t.Helper()
 	dir := pluginFolder(t)
-	if err := os.Remove(filepath.Join(dir, "broken.wasm")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "broken.wasm")))
 	if got := penstock(t, "", "plugin", "index", dir); got.code != exitDone {
 		t.Fatal(got.err)
 	}
@@ -152,10 +138,7 @@ func anotherGood(t *testing.T) string {
 func TestPluginInstall_NameOfTheFile(t *testing.T) {
 	p := published{dir: anotherGood(t), plugins: filepath.Join(t.TempDir(), "plugins")}
 	p.index = p.dir
-	text, err := os.ReadFile(filepath.Join(p.dir, "index.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(p.dir, "index.json")))(t)
 	p.write(t, "index.json", []byte(strings.ReplaceAll(string(text), `"name": "good"`, `"name": "harmless"`)))
 	got := p.run(t, "install", "harmless")
 	if files, _ := os.ReadDir(p.plugins); got.code != exitFailed || !strings.Contains(got.err, `its file calls itself "good"`) || len(files) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/author/cost"
 	"github.com/penstock/penstock/host/author/project"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -143,9 +144,7 @@ func TestPluginCheck_FindsWhatIsWrong(t *testing.T) {
 		"traps.wasm":  asm.New(`{"name":"traps"}`).On("penstock_accept", asm.Unreachable),
 		"strict.wasm": strict,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), g.Wasm(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), g.Wasm(), 0o600))
 	}
 	for name, tc := range map[string]struct {
 		args     []string
@@ -182,9 +181,7 @@ func TestPluginTest_Replay(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		return path
 	}
 	choosing := func(token int) []byte {
@@ -230,9 +227,7 @@ func TestPluginTest_Replay_ScriptsOfRequests(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	session := func(source string) string {
@@ -303,9 +298,7 @@ func TestPluginCheck_Script_NamesTheLine(t *testing.T) {
 		"export function sample(c) {\n  c.nothing.at.all;\n}": "script.js:2:",
 	} {
 		file := filepath.Join(t.TempDir(), "frog.js")
-		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(source), 0o600))
 		if got := penstock(t, "", "plugin", "check", file); got.code == 0 || !strings.Contains(got.out+got.err, says) {
 			t.Errorf("%s: %+v", source, got)
 		}
@@ -319,9 +312,7 @@ func TestRun_Script(t *testing.T) {
 		one:   `export const plugin = {place: "first"}; export function sample(c) { c.filter(s => !s.includes("e")); }`,
 		other: "\n\nexport function stop(text) { throw new Error('no'); }",
 	} {
-		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(source), 0o600))
 	}
 	const ask = "Tell me a story about a frog."
 	plain := penstock(t, "", "run", "--temperature", "0", "--max-tokens", "20", ask)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestReceipt checks a receipt as whoever is shown one does, and then with one bit changed in all
@@ -25,9 +26,7 @@ func TestReceipt(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, data []byte) string {
 		t.Helper()
-		if err := cmp.Or(os.MkdirAll(filepath.Dir(path(name)), 0o700), os.WriteFile(path(name), data, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmp.Or(os.MkdirAll(filepath.Dir(path(name)), 0o700), os.WriteFile(path(name), data, 0o600)))
 		return path(name)
 	}
 	made := penstock(t, "", "receipt", "key", path("key.pem"))
@@ -57,14 +56,8 @@ func TestReceipt(t *testing.T) {
 		t.Fatalf("%v: %s", err, reply)
 	}
 	session := fetched(t, s.url+"/v1/recordings/"+told.Recording)
-	builtIn, err := model.Resolve("", model.CheckOptions{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	weights, err := os.ReadFile(builtIn.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	builtIn := must.Get(model.Resolve("", model.CheckOptions{CacheDir: t.TempDir()}))(t)
+	weights := must.Get(os.ReadFile(builtIn.Path))(t)
 	story := bytes.Index(reply, []byte(`"content":"`)) + len(`"content":"`)
 	request, answer, rec := write("request.json", []byte(ask)), write("answer.json", reply), write("recording.json.gz", session)
 	alone, same, other := write("receipt.jws", []byte(told.Receipt+"\n")), write("same.gguf", weights), write("other.gguf", changed(weights, len(weights)-1))
@@ -111,19 +104,13 @@ func changed(data []byte, at int) []byte {
 
 func posted(t *testing.T, url, body string) []byte {
 	t.Helper()
-	a, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(http.Post(url, "application/json", strings.NewReader(body)))(t)
 	return bodyOf(t, a)
 }
 
 func fetched(t *testing.T, url string) []byte {
 	t.Helper()
-	a, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(http.Get(url))(t)
 	return bodyOf(t, a)
 }
 

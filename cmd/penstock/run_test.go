@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const story = "Tell me a story about a frog."
@@ -78,9 +79,7 @@ func TestRun_Plugin(t *testing.T) {
 		"always.wasm": asm.New(`{"name":"always","view":"none"}`).On(abi.ExportSample, asm.I32(300)).Wasm(),
 		"teller.wasm": g.On(abi.ExportTemplate, asm.I32(4096), asm.I32(16), g.Call("emit"), asm.I32(0)).Wasm(),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), wasm, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), wasm, 0o600))
 	}
 	run := func(prompt string, args ...string) result {
 		return penstock(t, "", append([]string{"run", prompt, "--temperature", "0", "--max-tokens", "6", "--plugin-dir", dir}, args...)...)
@@ -100,9 +99,7 @@ func TestRun_Plugin(t *testing.T) {
 
 func TestRun_FailsOnABadModel(t *testing.T) {
 	file := t.TempDir() + "/bad.gguf"
-	if err := os.WriteFile(file, []byte("no model"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("no model"), 0o600))
 	for _, path := range []string{file, file + ".absent.gguf"} {
 		got := penstock(t, "", "run", path, "hello")
 		if got.code != exitFailed || !strings.Contains(got.err, path) || got.out != "" {
@@ -152,9 +149,7 @@ func pngFile(t *testing.T, name string, c color.RGBA) string {
 		}
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, picture); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, picture))
 	return inFolder(t, name, b.Bytes())
 }
 
@@ -182,18 +177,13 @@ func wavFile(t *testing.T, name string, period int) string {
 func inFolder(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
 // Answers in the terminal depend on the files, and on their order.
 func TestRun_Media(t *testing.T) {
-	both, _, err := synth.MediaPairs[8].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	both, _ := must.Both(synth.MediaPairs[8].WriteFiles(t.TempDir(), 1))(t)
 	red, blue := pngFile(t, "red.png", color.RGBA{255, 0, 0, 255}), pngFile(t, "blue.png", color.RGBA{0, 0, 255, 255})
 	hum := wavFile(t, "hum.wav", 97)
 	seen := map[string]string{}
@@ -222,10 +212,7 @@ func TestRun_Media(t *testing.T) {
 }
 
 func TestRun_Media_Refusals(t *testing.T) {
-	sees, _, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sees, _ := must.Both(synth.MediaPairs[2].WriteFiles(t.TempDir(), 1))(t)
 	red, notes, hum := pngFile(t, "red.png", color.RGBA{255, 0, 0, 255}), inFolder(t, "notes.txt", []byte("hello")), wavFile(t, "hum.wav", 97)
 	for name, c := range map[string]struct {
 		args []string
@@ -282,9 +269,7 @@ func TestREPL_Run_KeepsTheConversation(t *testing.T) {
 			return "re " + last, show("re " + last)
 		},
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	want := [][]string{
 		{"user: (a picture) one"},
 		{"user: (a picture) one", "assistant: re one", "user: two"},
@@ -316,9 +301,7 @@ func TestREPL_Run_InterruptEndsTheAnswerOnly(t *testing.T) {
 			return "", ctx.Err()
 		},
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	if answers != 2 || notes.String() != "(stopped)\n(stopped)\n" {
 		t.Errorf("%d answers, notes %q; want 2, both stopped", answers, &notes)
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // server is a `penstock serve` in a process of its own.
@@ -31,13 +32,8 @@ func startServer(ctx context.Context, t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{cmd: child(ctx, t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
 	s.cmd.Stderr = &s.log
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(s.cmd.StdoutPipe())(t)
+	must.Do(t, s.cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the server did not say where it is: %v\n%v\n%s", err, s.cmd.Wait(), &s.log)
@@ -49,16 +45,9 @@ func startServer(ctx context.Context, t testing.TB, args ...string) *server {
 // post sends JSON.
 func post(ctx context.Context, t testing.TB, url, body string) *http.Response {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response
+	return must.Get(http.DefaultClient.Do(request))(t)
 }
 
 func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
@@ -82,9 +71,7 @@ func finishesAnswersOn(t *testing.T, sent syscall.Signal, says string) {
 	response := post(ctx, t, s.url+"/v1/chat/completions", body)
 	defer func() { _ = response.Body.Close() }()
 	events := bufio.NewReader(response.Body)
-	if _, err := events.ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(events.ReadString('\n'))(t)
 	if err := s.cmd.Process.Signal(sent); err != nil { // the answer has begun
 		t.Fatal(err)
 	}
@@ -105,10 +92,7 @@ func TestServe_AddressInUse(t *testing.T) {
 	defer cancel()
 	s := startServer(ctx, t)
 	address := strings.TrimPrefix(s.url, "http://")
-	listen, err := config.ParseAddress(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := must.Get(config.ParseAddress(address))(t)
 	got := penstock(t, "", "serve", "--listen", address)
 	for _, want := range []string{address, "address already in use", "--listen"} {
 		if !strings.Contains(got.err, want) {
@@ -121,9 +105,7 @@ func TestServe_AddressInUse(t *testing.T) {
 	if f := listenFinding(ctx, config.Server{Listen: listen}); f.State != stateWarn || !strings.Contains(f.Detail, "in use") {
 		t.Errorf("the doctor finds %+v, want a warning that the address is in use", f)
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("exit after SIGTERM: %v\n%s", err, &s.log)
 	}
@@ -135,9 +117,7 @@ func TestWorker(t *testing.T) {
 	if got := penstock(t, "", "doctor", "--rpc", w.address); !strings.Contains(got.out, "CPU of "+w.address) {
 		t.Errorf("doctor does not list the worker: %s%s", got.out, got.err)
 	}
-	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	if err := w.cmd.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &w.log)
 	}
@@ -150,12 +130,8 @@ func TestWorker(t *testing.T) {
 func TestWorker_CacheUnusable(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", home)
-	if err := os.MkdirAll(filepath.Join(home, "penstock"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, "penstock", "tensors"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(home, "penstock"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(home, "penstock", "tensors"), nil, 0o600))
 	w := startWorker(t, 0, "--listen", "127.0.0.1:0")
 	if got := penstock(t, "", "doctor", "--rpc", w.address); !strings.Contains(got.out, "CPU of "+w.address) {
 		t.Errorf("the worker serves nobody: %s%s", got.out, got.err)

@@ -10,19 +10,16 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/watermark"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestWatermark_Detect_ReadsTextAndKey has a text in a file and as input, and a key in a file.
 func TestWatermark_Detect_ReadsTextAndKey(t *testing.T) {
 	dir := t.TempDir()
 	key, text := filepath.Join(dir, "key"), filepath.Join(dir, "text")
-	if err := os.WriteFile(key, []byte(strings.Repeat("5a", 32)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(key, []byte(strings.Repeat("5a", 32)+"\n"), 0o600))
 	const words = "Once there was a frog that lived in a pond behind the old mill."
-	if err := os.WriteFile(text, []byte(words), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(text, []byte(words), 0o600))
 	var r watermark.Result
 	file := penstock(t, "", "watermark", "detect", "--key-file", key, "--json", text)
 	if err := json.Unmarshal([]byte(file.out), &r); err != nil || file.code != exitDone || r.Tokens < 10 || r.Scored != r.Tokens-4 || r.PValue < 1e-3 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/penstock/penstock/host/remote"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -65,20 +66,14 @@ func embeddingOf(ctx context.Context, t *testing.T, url string) string {
 	t.Helper()
 	response := post(ctx, t, url+"/v1/embeddings", `{"input":"a frog"}`)
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(response.Body))(t)
 	return string(text)
 }
 
 // startOldWorker serves as a worker of another release would, and returns its address.
 func startOldWorker(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -97,14 +92,9 @@ func startOldWorker(t *testing.T) string {
 func writeAdapter(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
 	defer file.Close() //nolint:errcheck // a file that was not written does not load
-	if err := (synth.Adapter{Model: "../../host/model/penstock-tiny.gguf", Seed: 1}).Write(file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (synth.Adapter{Model: "../../host/model/penstock-tiny.gguf", Seed: 1}).Write(file))
 	return path
 }
 
@@ -117,9 +107,7 @@ func TestWorkers_DiesInLoad(t *testing.T) {
 	cmd := child(ctx, t, "serve", "--listen", "127.0.0.1:0", "--model", path, "--rpc", w.address, "--gpu-layers", "99")
 	var out lockedText
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	for readBy(t, w.cmd.Process.Pid) < 20<<20 { // of 200 MB
 		if ctx.Err() != nil {
 			t.Fatalf("nothing is loaded: %s", &out)
@@ -136,10 +124,7 @@ func TestWorkers_DiesInLoad(t *testing.T) {
 // readBy is how many bytes a process has read, from its connections too.
 func readBy(t *testing.T, pid int) uint64 {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/io", pid)))(t)
 	var n uint64
 	if _, err := fmt.Sscanf(string(text), "rchar: %d", &n); err != nil {
 		t.Fatalf("%v: %s", err, text)

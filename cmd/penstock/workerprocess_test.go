@@ -20,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // workerProcess is penstock worker in a process of its own.
@@ -55,13 +57,8 @@ func startWorker(t testing.TB, limit uint64, args ...string) *workerProcess {
 	w := &workerProcess{cmd: child(t.Context(), t, append([]string{"worker", "--threads", "1", "--kernels", "ggml"}, args...)...)}
 	limitMemory(w.cmd, limit)
 	w.cmd.Stderr = &w.log
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(w.cmd.StdoutPipe())(t)
+	must.Do(t, w.cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the worker did not say where it is: %v\n%v\n%s", err, w.cmd.Wait(), &w.log)
@@ -108,36 +105,22 @@ func newAuthority(t testing.TB) authority {
 // sign writes a certificate and its key into the folder. The first one signs itself.
 func (a authority) sign(t testing.TB, name string, template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	parent, signer := a.certificate, a.key
 	if parent == nil {
 		parent, signer = template, key
 	}
-	text, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer))(t)
+	secret := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	a.write(t, name+".crt", "CERTIFICATE", text)
 	a.write(t, name+".key", "PRIVATE KEY", secret)
-	certificate, err := x509.ParseCertificate(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must.Get(x509.ParseCertificate(text))(t)
 	return certificate, key
 }
 
 func (a authority) write(t testing.TB, name, kind string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(a.folder, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(a.folder, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
 }
 
 // flags are those of a host or a worker with a certificate of this authority, which trusts its own.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -114,11 +115,7 @@ func TestWorkers_CellsOfTheirOwn(t *testing.T) {
 // writeWide writes a model with random weights of 200 MB, once for all tests.
 func writeWide(t testing.TB) string {
 	t.Helper()
-	path, err := wide()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must.Get(wide())(t)
 }
 
 // wide is in HOME, which TestMain makes and removes.
@@ -137,15 +134,9 @@ var wide = sync.OnceValues(func() (string, error) {
 // dataOf is how much memory a process has allocated, as the limit of limitMemory counts it.
 func dataOf(t testing.TB, pid int) uint64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
 	_, line, _ := strings.Cut(string(status), "VmData:")
-	kib, err := strconv.ParseUint(strings.Fields(line)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kib := must.Get(strconv.ParseUint(strings.Fields(line)[0], 10, 64))(t)
 	return kib << 10
 }
 
@@ -188,10 +179,7 @@ func interrupted(ctx context.Context, t *testing.T, url string, happen func()) s
 		}
 	}
 	happen()
-	rest, err := io.ReadAll(lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest := must.Get(io.ReadAll(lines))(t)
 	return string(rest)
 }
 

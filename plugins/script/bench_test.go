@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // large is a vocabulary as large as Llama 3's.
@@ -43,10 +44,7 @@ func BenchmarkSample(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			p, r := with(b, large, source)
-			s, err := stage.New(p, r)
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := must.Get(stage.New(p, r))(b)
 			defer func() { _ = s.Close() }()
 			if err := s.Reset([]int32{1}, 1); err != nil {
 				b.Fatal(said(err))
@@ -79,10 +77,7 @@ func BenchmarkOpen(b *testing.B) {
 			p, r := with(b, large, source)
 			b.ResetTimer()
 			for b.Loop() {
-				s, err := stage.New(p, r)
-				if err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(stage.New(p, r))(b)
 				if err := s.Reset([]int32{1}, 1); err != nil {
 					b.Fatal(said(err))
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sampled is the view after a call of sample on a row with some likely tokens.
@@ -447,10 +448,7 @@ func TestPlan_Describe_SaysWhatAScriptIsWithoutItsConfig(t *testing.T) {
 	if _, _, err := plan(t, source, nil); err == nil || !strings.Contains(said(err), "cannot read property 'map' of undefined (script.js:2:") {
 		t.Errorf("without describe: %s", said(err))
 	}
-	c, err := json.Marshal(map[string]any{"source": source, "describe": true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(json.Marshal(map[string]any{"source": source, "describe": true}))(t)
 	p, err := loaded(t).With(t.Context(), "", c)
 	if err != nil {
 		t.Fatal(said(err))

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var codeCache string
@@ -54,11 +55,7 @@ var the = sync.OnceValues(func() (*load.Plugin, error) {
 
 func loaded(t testing.TB) *load.Plugin {
 	t.Helper()
-	p, err := the()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(the())(t)
 }
 
 func configOf(t testing.TB, source string, config any) []byte {
@@ -67,20 +64,13 @@ func configOf(t testing.TB, source string, config any) []byte {
 	if config != nil {
 		c["config"] = config
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(json.Marshal(c))(t)
 }
 
 // plan is the plugin as a script's plan has it, or the error that a client gets.
 func plan(t testing.TB, source string, config any) (*load.Plugin, []byte, error) {
 	t.Helper()
-	c, err := loaded(t).CheckConfig(configOf(t, source, config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(loaded(t).CheckConfig(configOf(t, source, config)))(t)
 	p, err := loaded(t).With(t.Context(), "", c)
 	if err == nil {
 		t.Cleanup(p.Release)

@@ -25,15 +25,13 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // script.sum has the hashes of the module and of all that it was built from, as `make script` has
 // left them.
 func TestModule_IsBuiltFromItsSources(t *testing.T) {
-	text, err := os.ReadFile("script.sum")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("script.sum"))(t)
 	var named []string
 	for line := range strings.Lines(string(text)) {
 		want, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -49,10 +47,7 @@ func TestModule_IsBuiltFromItsSources(t *testing.T) {
 	}
 	wanted := []string{"script.wasm.gz", "build.sh", "engine/engine.lock", "engine/engine.patch"}
 	for _, pattern := range []string{"guest/*.c", "guest/*.h"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(pattern))(t)
 		wanted = append(wanted, found...)
 	}
 	if !slices.Equal(named, wanted) {
@@ -194,10 +189,7 @@ func TestErrors_DoNotLeadToQuarantine(t *testing.T) {
 // not fail. tests/isolation sends them to a server.
 func hostileBodies(t *testing.T) (bodies []string) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/hostile.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/hostile.txt"))(t)
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "// ") {
 			bodies = append(bodies, strings.TrimSuffix(line, "\n"))
@@ -407,10 +399,7 @@ func runProgram(t *testing.T, source string, table drive.Table) (r ran) {
 		return words.Tokenize(string(messages), false, false)
 	}
 	info.Chain = drive.Chains([]byte(`{"temperature":0}`))
-	s, err := stage.New(p, info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(p, info))(t)
 	of := stage.Program{Stage: s}
 	defer func() { _ = of.Close() }()
 	prompt := []program.Token{1, token(t, " the")}
@@ -508,10 +497,7 @@ func TestGallery_Recordings_ComeOutTheSame(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".js")
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(os.ReadFile(file))(t)
 		packed, err := os.ReadFile(filepath.Join("testdata/gallery", name+".json.gz"))
 		if err != nil {
 			t.Errorf("%s: %v; run `go -C tests test ./plugins -run Gallery_Recorded -update`", name, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/sdk"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const manifest = `[package]
@@ -73,10 +74,7 @@ func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
 		t.Errorf("without its config it is opened with %v", err)
 	}
 	for _, fatal := range []bool{false, true} {
-		s, err := opened(t, m, fmt.Sprintf(`{"fatal":%v}`, fatal))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(opened(t, m, fmt.Sprintf(`{"fatal":%v}`, fatal)))(t)
 		v := chain.View{Row: make([]float32, hosttest.Words{}.Size()), N: -1, Chosen: -1}
 		if err := s.Apply(&v); fatal {
 			hosttest.MustFault(t, err, abi.ExportSample, plugin.CauseTrap, "panicked at '100 frogs are too many', src/lib.rs:21:13")
@@ -89,15 +87,8 @@ func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
 // opened is a stage that is closed with the test.
 func opened(t *testing.T, m *load.Plugin, config string) (*stage.Stage, error) {
 	t.Helper()
-	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(config)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := must.Get(stage.New(m, plugin.RequestInfo{Config: []byte(config)}))(t)
+	must.Close(t, s)
 	return s, s.Reset([]int32{1}, 1)
 }
 
@@ -109,16 +100,10 @@ func built(t *testing.T) []byte {
 		t.Fatalf("%v: `scripts/setup.sh rust` installs it", err)
 	}
 	folder := t.TempDir()
-	if err := os.CopyFS(filepath.Join(folder, "sdk"), sdk.Rust()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(folder, "src"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(folder, "sdk"), sdk.Rust()))
+	must.Do(t, os.Mkdir(filepath.Join(folder, "src"), 0o755))
 	for name, text := range map[string]string{"Cargo.toml": manifest, "src/lib.rs": frogs} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	build := exec.Command(cargo, "build", "--offline", "--quiet", "--release", "--target", "wasm32-unknown-unknown")
 	build.Dir = folder
@@ -126,9 +111,5 @@ func built(t *testing.T) []byte {
 	if out, err := build.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	wasm, err := os.ReadFile(filepath.Join(folder, "target", "wasm32-unknown-unknown", "release", "guest.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
+	return must.Get(os.ReadFile(filepath.Join(folder, "target", "wasm32-unknown-unknown", "release", "guest.wasm")))(t)
 }

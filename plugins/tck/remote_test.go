@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestNeighbours_Stop_TellsWhoWasDisturbed(t *testing.T) {
@@ -16,16 +18,13 @@ func TestNeighbours_Stop_TellsWhoWasDisturbed(t *testing.T) {
 		"an error":     func(n int) (string, error) { return "", errors.New("disturbed") },
 	} {
 		var asked atomic.Int32
-		stop, err := Neighbours(func(n int) (string, error) {
+		stop := must.Get(Neighbours(func(n int) (string, error) {
 			if n == 3 && asked.Load() >= neighbours {
 				return disturb(n)
 			}
 			asked.Add(1)
 			return fmt.Sprint("answer ", n), nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		for asked.Load() < 10*neighbours { // until the others had some answers
 		}
 		if err := stop(); !errors.Is(err, ErrBroken) {
@@ -36,13 +35,10 @@ func TestNeighbours_Stop_TellsWhoWasDisturbed(t *testing.T) {
 
 func TestNeighbours_Stop_AllIsWell(t *testing.T) {
 	var asked [neighbours]atomic.Int32
-	stop, err := Neighbours(func(n int) (string, error) {
+	stop := must.Get(Neighbours(func(n int) (string, error) {
 		asked[n].Add(1)
 		return "same", nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for n := range asked {
 		for asked[n].Load() < 3 { // the first of them was before
 		}
@@ -60,13 +56,10 @@ func TestNeighbours_Stop_AllIsWell(t *testing.T) {
 func TestNeighbours_Stop_AtOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var asked atomic.Int32
-	stop, err := Neighbours(func(int) (string, error) {
+	stop := must.Get(Neighbours(func(int) (string, error) {
 		asked.Add(1)
 		return "same", nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if err := stop(); err != nil || asked.Load() < 2*neighbours {
 		t.Errorf("%d answers, %v", asked.Load(), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestCases_Names_AreUniqueAndEachHasARule(t *testing.T) {
@@ -121,13 +122,8 @@ func TestRun_Finds_WhatIsBroken(t *testing.T) {
 func TestWrite_MakesAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kit")
 	cases := Rules()
-	if err := Write(dir, cases); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "cases.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(dir, cases))
+	text := must.Get(os.ReadFile(filepath.Join(dir, "cases.json")))(t)
 	var kit struct{ Cases []Case }
 	if err := json.Unmarshal(text, &kit); err != nil || len(kit.Cases) != len(cases) {
 		t.Fatalf("%d cases, %v", len(kit.Cases), err)

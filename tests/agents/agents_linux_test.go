@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // task is what each agent is asked: it takes a call that reads, one that writes, one that edits,
@@ -40,22 +42,14 @@ type work struct{ url, model, home, dir string }
 func (w work) write(t *testing.T, path, format string, args ...any) {
 	t.Helper()
 	path = filepath.Join(w.home, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, fmt.Appendf(nil, format, args...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.WriteFile(path, fmt.Appendf(nil, format, args...), 0o600))
 }
 
 // program is the path of one that package.json names.
 func program(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("node_modules", ".bin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must.Get(filepath.Abs(filepath.Join("node_modules", ".bin", name)))(t)
 }
 
 var agents = []agent{
@@ -145,10 +139,7 @@ func qwen(authType, variables, path string) func(*testing.T, work) []string {
 
 func aider(provider, variables, path string) func(*testing.T, work) []string {
 	return func(t *testing.T, w work) []string {
-		venv, err := filepath.Abs("../../build/agents/bin/aider")
-		if err != nil {
-			t.Fatal(err)
-		}
+		venv := must.Get(filepath.Abs("../../build/agents/bin/aider"))(t)
 		return []string{"env", variables + "_API_BASE=" + w.url + path, variables + "_API_KEY=none", venv, "--model", provider + "/" + w.model,
 			"--message", task, "--yes-always", "--no-git", "--no-show-model-warnings", "--no-check-update", "--analytics-disable", "story.txt", "summary.txt"}
 	}
@@ -164,9 +155,7 @@ func TestAgents_DoATask(t *testing.T) {
 			t.Run(a.name+"/"+f.model, func(t *testing.T) {
 				w := work{model: f.model, home: t.TempDir(), dir: t.TempDir()}
 				story, summaryPath := filepath.Join(w.dir, "story.txt"), filepath.Join(w.dir, "summary.txt")
-				if err := os.WriteFile(story, []byte(before), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(story, []byte(before), 0o600))
 				var calls []call
 				answer := whole
 				if a.calls != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // serve runs a host that has the built-in model once with each format's template.
@@ -32,22 +33,15 @@ func serve(t *testing.T) *host.Host {
 	dir := t.TempDir()
 	var weights bytes.Buffer // what the model would say does not matter, only how long its prompts take
 	shape := synth.Shape{Name: "agents", Dim: 32, Layers: 1, Heads: 1, KVHeads: 1, FFN: 32, Context: 65536}
-	if err := synth.Write(&weights, shape, hosts.BuiltIn, synth.Q80, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.Write(&weights, shape, hosts.BuiltIn, synth.Q80, 1))
 	for _, f := range formats {
 		found, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/" + f.template + ".jinja")
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no template %s: %v", f.template, err)
 		}
-		template, err := os.ReadFile(found[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		template := must.Get(os.ReadFile(found[0]))(t)
 		for suffix, content := range map[string][]byte{".gguf": weights.Bytes(), ".jinja": template} {
-			if err := os.WriteFile(filepath.Join(dir, f.model+suffix), content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, f.model+suffix), content, 0o600))
 		}
 	}
 	h := hosts.Open(t, map[string]any{
@@ -77,10 +71,7 @@ type session struct {
 func converse(t *testing.T, h *host.Host, f format, calls []call, answer string) *session {
 	t.Helper()
 	s := &session{t: t, host: h, format: f, calls: calls, answer: answer}
-	target, err := url.Parse(h.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(h.URL()))(t)
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, ModifyResponse: s.note}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.prescribe(r)

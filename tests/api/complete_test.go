@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const completeSchema = `{"type":"object","additionalProperties":false,"required":["name","colours"],"properties":{
@@ -95,9 +96,7 @@ func TestHost_Complete_EveryDialect(t *testing.T) {
 			continue
 		}
 		least := 0
-		if _, err := fmt.Sscanf(text[at:], "takes up to %d tokens", &least); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(text[at:], "takes up to %d tokens", &least))(t)
 		for _, tokens := range []int{least, least + 1, least + 7, least + 40} {
 			status, text := hosts.Post(t, h.URL()+path, asked.body(tokens))
 			if status != 200 {
@@ -119,10 +118,7 @@ func TestSocket_Complete(t *testing.T) {
 		c.Send(fmt.Sprintf(`{"type":"generate","id":%q,"parts":true,"request":{"messages":[{"role":"user","content":"A cat"}],"complete":true,%s,"json_schema":%s}}`, id, more, completeSchema))
 		var text strings.Builder
 		for ended := false; !ended; {
-			_, data, err := c.Conn.Read(c.T.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, data := must.Both(c.Conn.Read(c.T.Context()))(t)
 			var f struct {
 				Type, Content string
 				Reset         bool

@@ -13,14 +13,12 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Each line of docs/curl.md works as it stands, and there is one for each route.
 func TestDocs_Curl(t *testing.T) {
-	text, err := os.ReadFile("../../docs/curl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/curl.md"))(t)
 	_, section, fenced := strings.Cut(string(text), "```sh\n")
 	lines, _, closed := strings.Cut(section, "```\n")
 	if !fenced || !closed {
@@ -29,12 +27,8 @@ func TestDocs_Curl(t *testing.T) {
 	h := hosts.Open(t, nil)
 	hosts.Run(t, h)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "plugin.wasm"), []byte("\x00asm\x01\x00\x00\x00"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "sound.wav"), []byte("RIFF\x04\x00\x00\x00WAVE"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "plugin.wasm"), []byte("\x00asm\x01\x00\x00\x00"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "sound.wav"), []byte("RIFF\x04\x00\x00\x00WAVE"), 0o600))
 	lines = strings.Replace(lines, "http://127.0.0.1:8080", h.URL(), 1)
 	header, _, _ := strings.Cut(lines, "\n")
 	status := regexp.MustCompile(`# (\d{3}):`)

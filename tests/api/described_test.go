@@ -18,17 +18,13 @@ import (
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func openAPI(t *testing.T) *openapi3.T {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml"))(t)
+	must.Do(t, doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
 	return doc
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -80,9 +81,7 @@ func TestFields_HostileValues_CostLittle(t *testing.T) {
 	list := []byte("[" + strings.Repeat(`{"type":"text","text":"a"},`, 1<<20/27) + "{}]")
 	unit := steadytest.Cost(t, func() {
 		var v any
-		if err := json.Unmarshal(list, &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(list, &v))
 	})
 	for _, i := range steadytest.Rand(t).Perm(len(attacks))[:steadytest.InLongTest(len(attacks), 100)] {
 		a := attacks[i]

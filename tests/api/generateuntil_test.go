@@ -9,16 +9,14 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // generated is what lm-evaluation-harness reads of an answer to generate_until: parse_generations
 // of its openai_completions.py.
 func generated(t *testing.T, h *host.Host, route string, body map[string]any) []string {
 	t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(body))(t)
 	status, answer := hosts.Post(t, h.URL()+route, string(text))
 	var a struct {
 		Choices []struct {

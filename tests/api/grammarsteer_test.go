@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // tellStory begins a greedy story over the WebSocket, with further fields.
@@ -22,14 +23,9 @@ func tellStory(c *hosts.Client, id, fields string) {
 func reads(c *hosts.Client, text *strings.Builder, wanted func(string) bool) {
 	c.T.Helper()
 	for !wanted(text.String()) {
-		_, data, err := c.Conn.Read(c.T.Context())
-		if err != nil {
-			c.T.Fatal(err)
-		}
+		_, data := must.Both(c.Conn.Read(c.T.Context()))(c.T)
 		var f hosts.Frame
-		if err := json.Unmarshal(data, &f); err != nil {
-			c.T.Fatal(err)
-		}
+		must.Do(c.T, json.Unmarshal(data, &f))
 		switch f.Type {
 		case "token":
 			text.WriteString(f.Text)

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // scored is an answer to lm-evaluation-harness's local-completions.
@@ -75,18 +76,13 @@ func tokenised(t *testing.T, path string, texts []string) (*native.Model, [][]in
 // own is the same of llama.cpp's own logits, in a context of its own.
 func own(t *testing.T, m *native.Model, prompt []int32, context int) (sum float64, greedy bool) {
 	t.Helper()
-	c, err := native.NewContext(m, native.ContextOptions{Cells: 512, Batch: 512, Rows: 512, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(native.NewContext(m, native.ContextOptions{Cells: 512, Batch: 512, Rows: 512, Threads: 1}))(t)
 	defer func() { _ = c.Close() }()
 	var b native.Batch
 	for i, token := range prompt {
 		b.Add(token, int32(i), 0, true)
 	}
-	if err := c.Decode(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&b))
 	greedy = true
 	for i := context; i < len(prompt); i++ {
 		row, highest, total := c.Row(i-1), math.Inf(-1), 0.0
@@ -106,10 +102,7 @@ func own(t *testing.T, m *native.Model, prompt []int32, context int) (sum float6
 // harnessBody is what lm-evaluation-harness sends for log-likelihoods.
 func harnessBody(t *testing.T, prompt any) string {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"model": "any", "prompt": prompt, "temperature": 0, "max_tokens": 1, "logprobs": 1, "seed": 1234, "echo": true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(map[string]any{"model": "any", "prompt": prompt, "temperature": 0, "max_tokens": 1, "logprobs": 1, "seed": 1234, "echo": true}))(t)
 	return string(body)
 }
 
@@ -144,7 +137,8 @@ func TestHost_Loglikelihood_OfTheHarness(t *testing.T) {
 				}
 			}
 			check(score(t, h, harnessBody(t, prompts)))
-			check(score(t, h, harnessBody(t, prompts))) // cached now
+			body := harnessBody(t, prompts)
+			check(score(t, h, body)) // cached now
 			check(score(t, h, harnessBody(t, texts)))
 			var beside sync.WaitGroup
 			for i := range 3 {
@@ -155,7 +149,7 @@ func TestHost_Loglikelihood_OfTheHarness(t *testing.T) {
 				})
 			}
 			for range 2 {
-				beside.Go(func() { check(score(t, h, harnessBody(t, prompts))) })
+				beside.Go(func() { check(score(t, h, body)) })
 			}
 			beside.Wait()
 		})

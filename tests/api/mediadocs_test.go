@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/media/mediatest"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // notAsked are the blocks of docs/media.md that ask no server.
@@ -25,10 +26,7 @@ var notAsked = []string{"penstock model pull OWNER/NAME\npenstock serve NAME\n",
 // openPair serves a small model that sees and hears.
 func openPair(t *testing.T, change map[string]any) *host.Host {
 	t.Helper()
-	path, projector, err := synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, projector := must.Both(synth.MediaPair{Projector: "mlp+ultravox", Text: "llama"}.WriteFiles(t.TempDir(), 1))(t)
 	all := map[string]any{"model.path": path, "model.mmproj": projector}
 	for key, value := range change {
 		all[key] = value
@@ -38,22 +36,15 @@ func openPair(t *testing.T, change map[string]any) *host.Host {
 
 // Each command of docs/media.md is answered as it stands by a model that sees and hears.
 func TestDocs_Media(t *testing.T) {
-	text, err := os.ReadFile("../../docs/media.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/media.md"))(t)
 	plugins := t.TempDir()
-	if err := os.WriteFile(filepath.Join(plugins, "last-pictures.wasm"), hosts.Example(t, "last-pictures"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(plugins, "last-pictures.wasm"), hosts.Example(t, "last-pictures"), 0o600))
 	h := openPair(t, map[string]any{"plugins.dir": plugins})
 	hosts.Run(t, h)
 	transcriptIsDescribed(t, h)
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"cat.png": mediatest.PNG(600, 400), "before.png": mediatest.PNG(300, 200), "speech.wav": mediatest.WAV(16000, 1, make([]byte, 64000))} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	left := len(notAsked)
 	blocks := strings.Split(string(text), "```")

@@ -18,6 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // description is docs/openapi.yaml, to which requests and answers are held.
@@ -30,15 +31,9 @@ type description struct {
 
 func newDescription(t *testing.T, url string) *description {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml"))(t)
 	doc.Servers = openapi3.Servers{{URL: url}}
-	router, err := legacy.NewRouter(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	router := must.Get(legacy.NewRouter(doc))(t)
 	return &description{t, doc, router, map[*openapi3.Operation]bool{}}
 }
 

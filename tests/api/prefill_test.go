@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // What an answer goes on with stands in the prompt alike whichever dialect it came by: parts
@@ -37,10 +38,7 @@ func TestHost_Prefill_InEveryDialect(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &rendered); err != nil || status != 200 || rendered.Prompt != c.prompt {
 			t.Errorf("%s: %d %s, want %q", name, status, text, c.prompt)
 		}
-		wanted, err := json.Marshal(map[string]any{"content": c.prompt, "add_special": true, "parse_special": true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		wanted := must.Get(json.Marshal(map[string]any{"content": c.prompt, "add_special": true, "parse_special": true}))(t)
 		_, text = hosts.Post(t, h.URL()+"/tokenize", string(wanted))
 		var tokens struct{ Tokens []int }
 		if err := json.Unmarshal([]byte(text), &tokens); err != nil || len(tokens.Tokens) == 0 {
@@ -70,10 +68,7 @@ func TestHost_Prefill_InEveryDialect(t *testing.T) {
 			Prompt int `json:"prompt_tokens"`
 		}
 		for started.Type != "started" {
-			_, data, err := socket.Conn.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, data := must.Both(socket.Conn.Read(t.Context()))(t)
 			if err := json.Unmarshal(data, &started); err != nil || started.Type == "error" {
 				t.Fatal(err, string(data))
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // withSampling is the built-in model with sampling parameters in its file.
@@ -58,9 +59,7 @@ func TestHost_SamplingDefaults_Order(t *testing.T) {
 					Params map[string]any `json:"params"`
 				} `json:"default_generation_settings"`
 			}
-			if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/props")), &props); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/props")), &props))
 			compare(t, "/props", c.props, props.Defaults.Params)
 			said := generation(t, h, `{"prompt":"a","n_predict":1}`)
 			compare(t, "a request that says nothing", without(c.props, "seed"), said)

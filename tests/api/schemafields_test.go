@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // schemaDialect is a way to ask for JSON that fits a schema.
@@ -46,9 +47,7 @@ func (d schemaDialect) ask(t *testing.T, h *host.Host, schema, more string) (int
 		return status, header, answer
 	}
 	var at any
-	if err := json.Unmarshal([]byte(answer), &at); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(answer), &at))
 	for _, step := range strings.Fields(d.text) {
 		switch v := at.(type) {
 		case map[string]any:

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // The Go client of docs/websocket.md asks and forks.
@@ -79,9 +80,7 @@ func TestWebSocketDocs_BrowserClient(t *testing.T) {
 	c.Env = append(c.Environ(), "HOME="+t.TempDir())
 	var said bytes.Buffer // through a pipe that the browser's other processes hold too: they still write to their folder when the first is gone
 	c.Stdout, c.Stderr, c.WaitDelay = &said, &said, 10*time.Second
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	defer func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()

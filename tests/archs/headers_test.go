@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // headers is the folder of the headers from which synth.SmallFile makes models.
@@ -28,10 +29,7 @@ func TestHeaders_AreLlamaCpps(t *testing.T) {
 		t.Skip("make test-long builds and runs llama.cpp's program")
 	}
 	names := slices.Concat(some, goingBack)
-	there, err := os.ReadDir(headers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := must.Get(os.ReadDir(headers))(t)
 	for _, file := range there {
 		if !slices.Contains(names, strings.TrimSuffix(file.Name(), ".gguf.gz")) {
 			t.Errorf("no test needs %s/%s: delete it", headers, file.Name())
@@ -46,10 +44,7 @@ func TestHeaders_AreLlamaCpps(t *testing.T) {
 		if !slices.Contains(names, nameOf(path)) {
 			continue // llama.cpp's program writes it with and without experts
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		start := data[:header(t, path).DataOffset]
 		stored := filepath.Join(headers, nameOf(path)+".gguf.gz")
 		if peer.Recording() {
@@ -73,25 +68,13 @@ func keep(t *testing.T, path string, data []byte) {
 		t.Fatal(err)
 	}
 	_, err = z.Write(data)
-	if err := errors.Join(err, z.Close(), os.WriteFile(path, zipped.Bytes(), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, z.Close(), os.WriteFile(path, zipped.Bytes(), 0o644)))
 }
 
 func unzipped(t *testing.T, path string) []byte {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	z := must.Get(gzip.NewReader(file))(t)
+	return must.Get(io.ReadAll(z))(t)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/section"
 	"github.com/penstock/penstock/tools/steadytest"
 )
@@ -30,10 +31,7 @@ func TestArchitectures_Some(t *testing.T) {
 	if !peer.Live() && !peer.Recording() {
 		paths = steadytest.Some(t, paths, 7)
 	}
-	document, err := os.ReadFile("../../docs/architectures.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must.Get(os.ReadFile("../../docs/architectures.md"))(t)
 	for _, row := range compareAll(t, paths) {
 		if !strings.Contains(string(document), row.known()) {
 			t.Errorf("docs/architectures.md has no line %q; `make archs` writes it", row.known())
@@ -84,10 +82,7 @@ var workarounds = map[string][]string{"cogvlm": {"--ubatch-size", "1"}}
 // compare tries a model as `penstock serve` does and then serves it in each layout that it can
 // have, or sees why it is refused.
 func compare(t *testing.T, path string) row {
-	file, err := model.Open(t.Context(), path, model.CheckOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(model.Open(t.Context(), path, model.CheckOptions{}))(t)
 	if err := file.Close(); err != nil {
 		t.Error(err)
 	}
@@ -110,10 +105,7 @@ func compare(t *testing.T, path string) row {
 	theirs := ofLlamaServer(t, path, prompts(), workarounds[r.name]...)
 	r.try(shared, theirs)
 	if shared.Engine.Info().OwnCells() {
-		split, err := serve(t, path, "split", file.Lacks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := must.Get(serve(t, path, "split", file.Lacks))(t)
 		r.try(split, theirs)
 	}
 	return r

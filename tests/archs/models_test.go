@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // writer is llama.cpp's program that writes small models of random weights, with contexts of 256
@@ -30,9 +31,7 @@ func synthesize(t *testing.T, names ...string) (paths []string) {
 	dir := t.TempDir()
 	for _, name := range names {
 		path := filepath.Join(dir, name+".gguf")
-		if err := synth.SmallFile(path, name, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, synth.SmallFile(path, name, 1))
 		paths = append(paths, path)
 	}
 	return paths
@@ -84,9 +83,7 @@ func withOurs(t *testing.T, paths, unwritten []string) ([]string, []string) {
 	}
 	for _, arch := range []string{"bert", "t5"} {
 		path := filepath.Join(dir, arch+"-dense.gguf")
-		if err := synth.SmallFile(path, arch, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, synth.SmallFile(path, arch, 1))
 		add(arch, path)
 	}
 	return paths, unwritten
@@ -110,9 +107,7 @@ func renamed(t *testing.T, path, arch string) string {
 		}
 		h.Set("general.architecture", gguf.NewString(arch))
 	})
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, file.Close()))
 	return out
 }
 
@@ -123,13 +118,8 @@ func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path),
 func withBytes(t *testing.T, path string) string {
 	t.Helper()
 	out := strings.TrimSuffix(path, ".gguf") + "-bytes.gguf"
-	file, err := os.Create(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.WithBytes(file, path), file.Close(), os.Remove(path)); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(out))(t)
+	must.Do(t, errors.Join(synth.WithBytes(file, path), file.Close(), os.Remove(path)))
 	t.Cleanup(func() {
 		if err := os.Remove(out); err != nil {
 			t.Error(err)
@@ -141,20 +131,10 @@ func withBytes(t *testing.T, path string) string {
 // header reads a model's.
 func header(t *testing.T, path string) *gguf.Header {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	stat, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := gguf.Read(file, stat.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	stat := must.Get(file.Stat())(t)
+	return must.Get(gguf.Read(file, stat.Size()))(t)
 }
 
 // prompts are of different lengths, with tokens that every model here has and that end no answer.

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const (
@@ -40,12 +41,8 @@ const contextLen = 512
 func settings(t *testing.T, path, layout string) config.Config {
 	t.Helper()
 	cells := map[string]int{"split": contextLen * slots, "shared": contextLen}[layout]
-	c, err := config.Load(config.Sources{Flags: map[string]any{"model.path": path, "model.threads": 1, "model.kv_layout": layout,
-		"model.ctx_size": cells, "scheduler.slots": slots, "plugins.dir": t.TempDir()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(config.Load(config.Sources{Flags: map[string]any{"model.path": path, "model.threads": 1, "model.kv_layout": layout,
+		"model.ctx_size": cells, "scheduler.slots": slots, "plugins.dir": t.TempDir()}}))(t)
 }
 
 // serve runs Penstock until the test ends.
@@ -190,10 +187,7 @@ func (a answer) tokens() []int32 {
 func ofLlamaServer(t *testing.T, path string, prompts [][]int32, flags ...string) []answer {
 	t.Helper()
 	s := peer.LlamaServer(t, path, append([]string{"--parallel", "1", "--ctx-size", strconv.Itoa(contextLen), "--cache-type-k", "f16", "--cache-type-v", "f16"}, flags...)...)
-	body, err := json.Marshal(map[string]any{"prompt": prompts, "n_predict": answerLen, "temperature": 0, "ignore_eos": true, "n_probs": likeliest, "cache_prompt": false})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(map[string]any{"prompt": prompts, "n_predict": answerLen, "temperature": 0, "ignore_eos": true, "n_probs": likeliest, "cache_prompt": false}))(t)
 	a := s.Call(t, "POST", "/completion", string(body))
 	type token struct {
 		ID      int32   `json:"id"`

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -34,10 +35,7 @@ func TestChart_IsTheOneThatWasTested(t *testing.T) {
 	slices.Sort(files)
 	hash := sha256.New()
 	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		fmt.Fprintf(hash, "%s %x\n", strings.TrimPrefix(path, chart+"/"), sha256.Sum256(text))
 	}
 	if want, err := os.ReadFile(chart + "/testdata/rendered/sum"); err != nil || string(want) != fmt.Sprintf("%x\n", hash.Sum(nil)) {
@@ -82,14 +80,8 @@ func TestChart_ProgramTakesWhatItRenders(t *testing.T) {
 }
 
 func takes(t *testing.T, path string) {
-	program, err := filepath.Abs("../../bin/penstock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(filepath.Abs("../../bin/penstock"))(t)
+	text := must.Get(os.ReadFile(path))(t)
 	root := t.TempDir()
 	decoder := yaml.NewDecoder(bytes.NewReader(inContainer.ReplaceAll(text, []byte("${1}"+root+"${2}"))))
 	var containers []container
@@ -101,12 +93,8 @@ func takes(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		for name, text := range o.Data {
-			if err := os.MkdirAll(root+"/etc/penstock", 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(root, "etc/penstock", name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(root+"/etc/penstock", 0o700))
+			must.Do(t, os.WriteFile(filepath.Join(root, "etc/penstock", name), []byte(text), 0o600))
 		}
 		for _, p := range []pod{o.Spec.pod, o.Spec.Template.Spec} {
 			containers = append(append(containers, p.InitContainers...), p.Containers...)

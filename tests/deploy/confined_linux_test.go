@@ -19,6 +19,7 @@ import (
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"github.com/elastic/go-seccomp-bpf/arch"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // patience is how long a server may take to be ready, or to end, on a machine that is busy with
@@ -127,14 +128,9 @@ type server struct {
 func serve(t *testing.T, cmd *exec.Cmd) *server {
 	t.Helper()
 	s := &server{cmd: cmd, said: &bytes.Buffer{}}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
 	cmd.Stderr = s.said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	line := make([]byte, 200)
 	n, err := out.Read(line)
 	if s.url = strings.TrimSpace(string(line[:n])); err != nil || s.url == "" {
@@ -154,10 +150,7 @@ func (s *server) stop(t *testing.T) {
 // ask sends a request and returns the answer.
 func (s *server) ask(t *testing.T, path, kind, body string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Authorization", "Bearer "+adminKey)
 	answer, err := http.DefaultClient.Do(r)
@@ -165,10 +158,7 @@ func (s *server) ask(t *testing.T, path, kind, body string) (int, string) {
 		t.Fatalf("%v: %s", err, s.said)
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was read
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, string(text)
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // instruction is one of a container file: "RUN" and its text, for example. Lines that end in a
@@ -18,10 +20,7 @@ type instruction struct{ word, text string }
 
 func instructions(t *testing.T, file string) (all []instruction) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			word, rest, _ := strings.Cut(line, " ")

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // unpack returns the folder with what `make dist` has packed.
@@ -22,9 +24,7 @@ func unpack(t *testing.T) string {
 		t.Skip("`make dist-test` runs this")
 	}
 	dir := filepath.Join(t.TempDir(), "any folder")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o755))
 	run(t, exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", dir, "--strip-components=1"))
 	return dir
 }
@@ -47,19 +47,10 @@ func TestDist_Contents(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "share", "penstock", "plugins", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
+	files := must.Get(filepath.Glob(filepath.Join(dir, "share", "penstock", "plugins", "*")))(t)
 	for _, file := range append(files, filepath.Join(dir, "bin", "penstock")) {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile(file))(t)
 		if at := bytes.Index(content, []byte(root+"/")); at >= 0 {
 			t.Errorf("%s has the path %q", file, content[at:at+100])
 		}
@@ -86,10 +77,7 @@ func TestDist_Plugins(t *testing.T) {
 			got = append(got, p.Name)
 		}
 	}
-	examples, err := filepath.Glob("../../plugins/examples/*/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := must.Get(filepath.Glob("../../plugins/examples/*/README.md"))(t)
 	for _, example := range examples {
 		folder := filepath.Dir(example)
 		if _, err := os.Stat(strings.TrimSuffix(folder, "-rust")); !strings.HasSuffix(folder, "-rust") || err != nil {
@@ -148,9 +136,7 @@ func TestDist_Container(t *testing.T) {
 	archive := unpack(t)
 	all := instructions(t, filepath.Join(archive, "Containerfile"))
 	root := filepath.Join(t.TempDir(), "root")
-	if err := os.Mkdir(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(root, 0o755))
 	for _, text := range textsOf(all, "RUN") {
 		if !strings.Contains(text, "apt-get") { // which would install the certificates that are here already
 			run(t, exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(text, "/out", root)))
@@ -168,9 +154,7 @@ func TestDist_Container(t *testing.T) {
 		}
 	}
 	for _, folder := range []string{"proc", "dev"} {
-		if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(root, folder), 0o755))
 	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -194,9 +178,7 @@ func serveInside(t *testing.T, root string, stage []instruction, inside func(wor
 	t.Helper()
 	for _, volume := range []string{"lib", "cache"} {
 		path := filepath.Join(root, "..", volume)
-		if err := os.Mkdir(path, 0o750); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(path, 0o750))
 		if err := os.Chown(path, 65532, 65532); err != nil {
 			t.Fatalf("%v: run this as root", err)
 		}

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // replicas are the names of the replicas in haproxy.cfg.
@@ -41,10 +43,7 @@ func newFleet(t *testing.T, timeouts map[string]string, flags ...string) *fleet 
 	t.Helper()
 	own := 16 * int(fleets.Add(1)%15) // fleets of tests that run at once have other addresses
 	f := &fleet{home: t.TempDir(), flags: flags, address: map[string]string{}, server: map[string]*server{}}
-	text, err := os.ReadFile("../../deploy/haproxy.cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../deploy/haproxy.cfg"))(t)
 	cfg := string(text)
 	put := func(line, value string) {
 		t.Helper()
@@ -66,16 +65,12 @@ func newFleet(t *testing.T, timeouts map[string]string, flags ...string) *fleet 
 	put("bind :8080", proxy)
 	put("bind 127.0.0.1:8404", status)
 	path := filepath.Join(t.TempDir(), "haproxy.cfg")
-	if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(cfg), 0o600))
 	var said bytes.Buffer
 	cmd := exec.Command(haproxy(t), "-db", "-f", path)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it has nothing to keep
 		_ = cmd.Wait()
@@ -103,14 +98,8 @@ func haproxy(t *testing.T) string {
 
 // The document shows the file as it is, and HAProxy has nothing against that.
 func TestProxy_File(t *testing.T) {
-	file, err := os.ReadFile("../../deploy/haproxy.cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := os.ReadFile("../../docs/haproxy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile("../../deploy/haproxy.cfg"))(t)
+	doc := must.Get(os.ReadFile("../../docs/haproxy.md"))(t)
 	if !bytes.Contains(doc, append([]byte("```\n"), append(file, "```\n"...)...)) {
 		t.Error("docs/haproxy.md does not show haproxy.cfg as it is: put it there")
 	}
@@ -124,10 +113,7 @@ func TestProxy_File(t *testing.T) {
 func freeAddress(t *testing.T, n int) string {
 	t.Helper()
 	pid := os.Getpid()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 16+pid>>8&127, pid&255, n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 16+pid>>8&127, pid&255, n)))(t)
 	defer l.Close() //nolint:errcheck // nobody has connected
 	return l.Addr().String()
 }

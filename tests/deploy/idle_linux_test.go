@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // endless is a number of tokens that no answer reaches.
@@ -33,22 +35,14 @@ func TestProxy_CutsIdleSocket(t *testing.T) {
 		}
 		return nil
 	}
-	if err := c.begin(t.Context(), "", question{prompt: begins.prompt, tokens: endless}.generate()); err != nil {
-		t.Fatal(err)
-	}
-	if err := hear(func() bool { return s.stream != "" }); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.send(t.Context(), object{"type": "pause", "id": "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.begin(t.Context(), "", question{prompt: begins.prompt, tokens: endless}.generate()))
+	must.Do(t, hear(func() bool { return s.stream != "" }))
+	must.Do(t, c.send(t.Context(), object{"type": "pause", "id": "a"}))
 	err := hear(func() bool { return false })
 	if c.conn != nil || c.moved > 0 {
 		t.Fatalf("%v; want the proxy to cut the connection", err)
 	}
-	if err := c.begin(t.Context(), s.home(), s.attach(), object{"type": "resume", "id": "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.begin(t.Context(), s.home(), s.attach(), object{"type": "resume", "id": "a"}))
 	defer c.leave()
 	seen := s.seq
 	if err := hear(func() bool { return s.seq > seen && len(s.text) >= len(begins.answer) }); err != nil {
@@ -65,19 +59,10 @@ func TestProxy_CutsIdleRequest(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	f := newFleet(t, map[string]string{"timeout server 1h": "25s"}, "--parallel", "1", "--context-shift")
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 20})
-	home, err := ask(t.Context(), f.url, q, "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := must.Get(ask(t.Context(), f.url, q, "a", 0))(t)
 	free := f.occupy(t, home)
-	stream, err := q.post(t.Context(), f.url, true, "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := q.post(t.Context(), f.url, false, "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(q.post(t.Context(), f.url, true, "a", 0))(t)
+	whole := must.Get(q.post(t.Context(), f.url, false, "a", 0))(t)
 	defer whole.Body.Close() //nolint:errcheck // it was read
 	text, err := io.ReadAll(whole.Body)
 	var told struct {
@@ -98,9 +83,7 @@ func (f *fleet) occupy(t *testing.T, name string) (free func()) {
 	t.Helper()
 	c := &caller{url: "http://" + f.address[name]}
 	q := question{prompt: "Tell me a story about a dog.", tokens: endless}
-	if err := c.begin(t.Context(), "", object{"type": "generate", "id": "a", "request": q.body(), "overflow": "drop"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.begin(t.Context(), "", object{"type": "generate", "id": "a", "request": q.body(), "overflow": "drop"}))
 	if got, err := c.read(t.Context()); err != nil || got.Type != "started" {
 		t.Fatalf("no answer begins: %+v, %v", got, err)
 	}

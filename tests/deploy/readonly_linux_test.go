@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // As in a container whose root file system is read-only, with a folder for temporary files:
@@ -41,9 +43,7 @@ func TestBinary_ReadOnly_Serves(t *testing.T) {
 // built-in model the server says what it lacks.
 func TestBinary_NothingWritable(t *testing.T) {
 	p := newPlace(t)
-	if err := os.Chmod(p.temp, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(p.temp, 0o555))
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	s := serve(t, p.command(ctx, p.binary, "model.gguf"))
@@ -68,14 +68,9 @@ func TestBinary_NothingWritable(t *testing.T) {
 // compiles plugins and answers.
 func TestService_SystemCalls_Suffice(t *testing.T) {
 	p := newPlace(t)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
 	own := filepath.Join(p.temp, "confine")
-	if err := copyFile(program, own, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyFile(program, own, 0o555))
 	calls := allowedCalls(t)
 	for _, name := range []string{"mount", "ptrace", "bpf", "chroot", "reboot", "init_module"} {
 		for _, allowed := range calls {

@@ -14,16 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // know asks a replica itself for the answer that clients are to get.
 func (f *fleet) know(t *testing.T, q question) question {
 	t.Helper()
-	body, err := json.Marshal(q.body())
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(q.body()))(t)
 	status, text := f.server[replicas[0]].ask(t, "/v1/chat/completions", "application/json", string(body))
 	var said struct {
 		Choices []struct{ Message struct{ Content string } }
@@ -176,9 +174,7 @@ func TestProxy_DrainingReplica(t *testing.T) {
 	s := &said{seq: -1}
 	c.between, c.rng = 20, rand.New(rand.NewPCG(1, 2))
 	for s.stream == "" {
-		if err := c.part(t.Context(), q, s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.part(t.Context(), q, s))
 	}
 	home := s.home()
 	if home != c.replica {
@@ -192,9 +188,7 @@ func TestProxy_DrainingReplica(t *testing.T) {
 	}
 	c.between = 0
 	for !s.ended {
-		if err := c.part(t.Context(), q, s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.part(t.Context(), q, s))
 		if c.replica != home {
 			t.Fatalf("led to %s, want %s", c.replica, home)
 		}
@@ -211,9 +205,7 @@ func TestProxy_DrainingReplica(t *testing.T) {
 // end asks a replica to end, and waits until the proxy knows.
 func (f *fleet) end(t *testing.T, name string) {
 	t.Helper()
-	if err := f.server[name].cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.server[name].cmd.Process.Signal(os.Interrupt))
 	f.await(t, name, "DOWN")
 }
 
@@ -225,13 +217,9 @@ func TestProxy_KilledReplica(t *testing.T) {
 	c := &caller{url: f.url, between: 20, rng: rand.New(rand.NewPCG(3, 4))}
 	s := &said{seq: -1}
 	for s.stream == "" {
-		if err := c.part(t.Context(), q, s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.part(t.Context(), q, s))
 	}
-	if err := f.server[s.home()].cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.server[s.home()].cmd.Process.Kill())
 	_ = f.server[s.home()].cmd.Wait() // it was killed
 	for range 2 * len(replicas) {     // the proxy does not know yet
 		if _, err := ask(t.Context(), f.url, q, "", 0); err != nil {
@@ -251,10 +239,7 @@ func TestProxy_Affinity(t *testing.T) {
 	for _, conversation := range []string{"a", "b", "c"} {
 		by := map[string]int{}
 		for range 6 {
-			replica, err := ask(t.Context(), f.url, q, conversation, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			replica := must.Get(ask(t.Context(), f.url, q, conversation, 0))(t)
 			by[replica]++
 		}
 		if len(by) != 1 {
@@ -263,10 +248,7 @@ func TestProxy_Affinity(t *testing.T) {
 	}
 	by := map[string]int{}
 	for range 9 {
-		replica, err := ask(t.Context(), f.url, q, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		replica := must.Get(ask(t.Context(), f.url, q, "", 0))(t)
 		by[replica]++
 	}
 	if len(by) != len(replicas) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // runBeside has a copy of scripts/run.sh start cat as the server, with a program of our own in
@@ -19,18 +21,11 @@ import (
 func runBeside(t *testing.T, makes string) (c *exec.Cmd, folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	script, err := os.ReadFile("../../scripts/run.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("../../scripts/run.sh"))(t)
 	for name, content := range map[string]string{"scripts/run.sh": string(script), "bin/make": "#!/usr/bin/env bash\n" + makes, "build/README": ""} {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(content), 0o700))
 	}
 	c = exec.CommandContext(t.Context(), filepath.Join(folder, "scripts/run.sh"), "cat")
 	c.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
@@ -40,20 +35,10 @@ func runBeside(t *testing.T, makes string) (c *exec.Cmd, folder string) {
 // The server waits for no plugin, and what is still being built ends with it.
 func TestRun_BuildEndsWithServer(t *testing.T) {
 	c, folder := runBeside(t, "exec 9>building && echo $* >&9 && exec sleep 1000")
-	if err := syscall.Mkfifo(filepath.Join(folder, "building"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(folder, "building"), 0o600))
+	in := must.Get(c.StdinPipe())(t)
+	out := must.Get(c.StdoutPipe())(t)
+	must.Do(t, c.Start())
 	building, err := os.Open(filepath.Join(folder, "building")) // waits for make
 	if err != nil {
 		t.Fatal(err)
@@ -63,15 +48,11 @@ func TestRun_BuildEndsWithServer(t *testing.T) {
 	if got, err := lines.ReadString('\n'); err != nil || !strings.HasSuffix(got, "bundled\n") {
 		t.Fatalf("make was called with %q, %v", got, err)
 	}
-	if _, err := in.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(in.Write([]byte("x")))(t)
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Errorf("while make runs the server does not: %v", err)
 	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, in.Close())
 	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 { // until make has ended
 		t.Errorf("%q, %v", rest, err)
 	}
@@ -83,17 +64,9 @@ func TestRun_BuildEndsWithServer(t *testing.T) {
 // One line says so while the server runs on, and the log has the rest.
 func TestRun_BuildFails(t *testing.T) {
 	c, folder := runBeside(t, "echo no compiler; exit 2")
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	says, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(c.StdinPipe())(t)
+	says := must.Get(c.StderrPipe())(t)
+	must.Do(t, c.Start())
 	if line, err := bufio.NewReader(says).ReadString('\n'); err != nil || !strings.Contains(line, "build/bundled.log") {
 		t.Errorf("%q, %v", line, err)
 	}

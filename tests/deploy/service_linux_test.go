@@ -12,19 +12,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // unit writes the service for a binary elsewhere than in /usr/bin.
 func unit(t *testing.T, binary string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../deploy/penstock.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../deploy/penstock.service"))(t)
 	path := filepath.Join(t.TempDir(), "penstock.service")
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "/usr/bin/penstock", binary)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "/usr/bin/penstock", binary)), 0o600))
 	return path
 }
 
@@ -64,10 +61,7 @@ func TestService_Exposure(t *testing.T) {
 // settings are the values that the service has for a key, in order.
 func settings(t *testing.T, key string) (values []string) {
 	t.Helper()
-	file, err := os.Open("../../deploy/penstock.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open("../../deploy/penstock.service"))(t)
 	defer file.Close() //nolint:errcheck // it was read
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		if name, value, ok := strings.Cut(lines.Text(), "="); ok && name == key {

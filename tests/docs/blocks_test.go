@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // block is a fenced part of a document.
@@ -29,10 +31,7 @@ func (b block) first() string {
 // read returns a file of the repository.
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", name)))(t)
 	return string(text)
 }
 
@@ -40,15 +39,12 @@ func read(t *testing.T, name string) string {
 func documents(t *testing.T) []string {
 	t.Helper()
 	all := []string{"README.md"}
-	err := fs.WalkDir(os.DirFS(filepath.Join("..", "..")), "docs", func(path string, _ fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(os.DirFS(filepath.Join("..", "..")), "docs", func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".md" {
 			all = append(all, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(all) < 10 {
 		t.Fatalf("there are only %q", all)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -107,14 +108,8 @@ func newPlace(t *testing.T) place {
 // before it starts.
 func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*testing.T, place, *exec.Cmd)) place {
 	t.Helper()
-	program, err := filepath.Abs(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program = must.Get(filepath.Abs(program))(t)
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	p := place{dir: t.TempDir(), extra: extra}
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("%v: run `make build` first", err)
@@ -168,23 +163,15 @@ exit 1
 func (p place) link(t *testing.T, target, name string) {
 	t.Helper()
 	path := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.Symlink(target, path))
 }
 
 func (p place) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o700))
 }
 
 // environment has nothing of the machine's own configuration.
@@ -208,13 +195,8 @@ func (p place) serve(t *testing.T, binary string, prepare func(*testing.T, place
 	var log bytes.Buffer
 	server.Dir, server.Env, server.Stderr = p.dir, p.environment(), &log
 	prepare(t, p, server)
-	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(server.StdoutPipe())(t)
+	must.Do(t, server.Start())
 	t.Cleanup(func() {
 		_ = server.Process.Signal(os.Interrupt)
 		_ = server.Wait()
@@ -260,17 +242,11 @@ func (p place) pluginsAreLoaded(t *testing.T) {
 	t.Helper()
 	var files []string
 	for _, kind := range []string{"*.wasm", "*.js"} {
-		some, err := filepath.Glob(filepath.Join(p.dir, "plugins", kind))
-		if err != nil {
-			t.Fatal(err)
-		}
+		some := must.Get(filepath.Glob(filepath.Join(p.dir, "plugins", kind)))(t)
 		files = append(files, some...)
 	}
 	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		list, err := exec.CommandContext(t.Context(), "curl", "-sS", p.url+"/v1/plugins").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(exec.CommandContext(t.Context(), "curl", "-sS", p.url+"/v1/plugins").Output())(t)
 		if readyFiles(t, list) == len(files) {
 			return
 		}
@@ -287,9 +263,7 @@ func readyFiles(t *testing.T, list []byte) (n int) {
 	var plugins struct {
 		Data []struct{ File, State string }
 	}
-	if err := json.Unmarshal(list, &plugins); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(list, &plugins))
 	for _, p := range plugins.Data {
 		if p.File != "" && p.State == "ready" {
 			n++

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // The program that `make dist` packs serves in a root folder with nothing else in it, and the
@@ -72,22 +74,14 @@ func levels(t *testing.T, program string) []string {
 // kernel offers.
 func inEmptyRoot(t *testing.T, p place, server *exec.Cmd) {
 	t.Helper()
-	program, err := os.ReadFile(server.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.ReadFile(server.Path))(t)
 	p.write(t, "penstock", string(program))
 	for _, folder := range []string{"proc", "dev", "tmp"} {
-		if err := os.Mkdir(filepath.Join(p.dir, folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(p.dir, folder), 0o700))
 	}
 	// In name spaces of its own, so that the mounts end with the server and no root is needed.
 	script := `mount --rbind /proc proc; mount --rbind /dev dev; exec chroot . /penstock "$@"`
-	unshare, err := exec.LookPath("unshare")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unshare := must.Get(exec.LookPath("unshare"))(t)
 	server.Path = unshare
 	server.Args = append([]string{unshare, "--user", "--map-root-user", "--mount", "sh", "-ec", script, "sh"}, server.Args[1:]...)
 	server.Env = append(server.Env, "HOME=/", "XDG_DATA_HOME=/data", "XDG_CACHE_HOME=/cache", "TMPDIR=/tmp")

@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A program in a module of its own, made as docs/library.md says, builds and answers. That of the
 // document's first command, llama.cpp, is built already.
 func TestLibrary_NewModule_Answers(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	dir := t.TempDir()
 	in, said := dir, ""
 	steps := 0
@@ -34,9 +33,7 @@ func TestLibrary_NewModule_Answers(t *testing.T) {
 			}
 			in, said = filepath.Join(dir, "hello"), string(out)
 		case b.file != "":
-			if err := os.WriteFile(filepath.Join(in, b.file), []byte(b.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(in, b.file), []byte(b.text), 0o600))
 		}
 	}
 	if steps != 3 || !strings.Contains(said, "frog") {
@@ -46,9 +43,6 @@ func TestLibrary_NewModule_Answers(t *testing.T) {
 
 func goEnv(t *testing.T, name string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "go", "env", name).Output())(t)
 	return strings.TrimSpace(string(out))
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Each test that docs/security.md names as the proof of a promise exists, and each promise names
@@ -16,7 +18,7 @@ import (
 func TestSecurity_PromisesHaveTests(t *testing.T) {
 	there := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (d.Name() == "node_modules" || d.Name() == "build" || d.Name() == ".git") {
 			return filepath.SkipDir
 		}
@@ -28,10 +30,7 @@ func TestSecurity_PromisesHaveTests(t *testing.T) {
 			there[string(found[1])] = true
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	named := regexp.MustCompile("`(Test\\w+)`")
 	promises, table := 0, false
 	for i, line := range strings.Split(read(t, "docs/security.md"), "\n") {

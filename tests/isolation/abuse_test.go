@@ -24,6 +24,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // neighbour reads one stream. It returns what was written and the longest time between two tokens.
@@ -81,14 +82,9 @@ func neighbours(t *testing.T, h *host.Host, alone string) (stop func() time.Dura
 // connect connects to the host's address, without a client that would behave.
 func connect(t *testing.T, h *host.Host) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", hosts.Address(h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", hosts.Address(h)))(t)
 	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // it may be closed already
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn
 }
 
@@ -238,9 +234,7 @@ var abuses = map[string]func(t *testing.T, h *host.Host){
 		conn := openSilent(t, h)
 		for i := range 4 {
 			frame := fmt.Sprintf(`{"type":"generate","id":"%d","request":{"prompt":"a","ignore_eos":true,"logprobs":20}}`, i)
-			if err := conn.Write(t.Context(), websocket.MessageText, []byte(frame)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(frame)))
 		}
 		hosts.Await(t, func() bool { running, _ := hosts.Requests(t, h); return running > 0 })
 		hosts.Await(t, func() bool { running, _ := hosts.Requests(t, h); return running <= 1 }) // parked, then cut by the write timeout, or done
@@ -252,10 +246,7 @@ var postRoutes = []string{"/v1/chat/completions", "/v1/completions", "/completio
 // openSilent opens a WebSocket that nobody reads.
 func openSilent(t *testing.T, h *host.Host) *websocket.Conn {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil))(t)
 	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // it may be closed already
 	return conn
 }

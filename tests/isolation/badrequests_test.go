@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // goodBodies are what the routes with a JSON body answer with a 200. Each wrong request differs
@@ -182,9 +183,7 @@ type badRequest struct{ dialect, path, body, field string }
 func with(t *testing.T, body, field, value string) string {
 	t.Helper()
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(body), &fields); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &fields))
 	fields[field] = json.RawMessage(value)
 	if field == "top_logprobs" {
 		fields["logprobs"] = json.RawMessage(`true`)

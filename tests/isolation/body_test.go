@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestHost_Body_NobodyReads: a client that announces a body and sends none does not hold its
@@ -22,16 +23,9 @@ func TestHost_Body_NobodyReads(t *testing.T) {
 	for request, want := range map[string]int{
 		"POST /livez": 404, "GET /livez": 200, "POST /v1/plugins": 403, "POST /v1/chat/completions": 401,
 	} {
-		conn, err := net.Dial("tcp", hosts.Address(h))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", request); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", hosts.Address(h)))(t)
+		must.Get(fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", request))(t)
+		must.Do(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
 		from := bufio.NewReader(conn)
 		answer, err := http.ReadResponse(from, nil)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -20,12 +21,9 @@ import (
 // they noticed nothing.
 func among(t *testing.T, h *host.Host) (undisturbed func()) {
 	t.Helper()
-	stop, err := tck.Neighbours(func(n int) (string, error) {
+	stop := must.Get(tck.Neighbours(func(n int) (string, error) {
 		return hosts.Streamed(t, h, hosts.AskNumber(n, `,"ignore_eos":true`))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return func() {
 		t.Helper()
 		if err := stop(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -127,9 +128,7 @@ func askModels(t *testing.T, h *host.Host, client, round int) {
 func recordAnswer(t *testing.T, h *host.Host, client, _ int) {
 	var answer struct{ Content, Recording string }
 	text := mustPost(t, h, "/completion", fmt.Sprintf(`{"prompt":"Once upon a time","n_predict":20,"seed":%d,"record":true}`, client))
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &answer))
 	path := h.URL() + "/v1/recordings/" + answer.Recording
 	f, err := session.Read(strings.NewReader(hosts.Get(t, path)))
 	if err != nil || len(f.Recording.Choices) != 1 || f.Recording.Choices[0].Text != answer.Content {
@@ -156,9 +155,7 @@ func saveConversation(t *testing.T, h *host.Host, client, round int) {
 	if err := json.Unmarshal([]byte(text), &saved); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %s: %v", status, text, err)
 	}
-	if err := json.Unmarshal([]byte(mustPost(t, h, fmt.Sprintf("/slots/%d?action=restore", 2+client), file)), &restored); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(mustPost(t, h, fmt.Sprintf("/slots/%d?action=restore", 2+client), file)), &restored))
 	if saved.Saved == 0 || restored.Restored != saved.Saved {
 		t.Errorf("%d tokens were saved, %d restored", saved.Saved, restored.Restored)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -121,9 +122,7 @@ func TestHost_HostileGuests_HoldUpNobody(t *testing.T) {
 	for _, c := range burdens(t) {
 		var names []string
 		for _, m := range c.Modules {
-			if err := remote.Upload(t.Context(), m.Wasm); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, remote.Upload(t.Context(), m.Wasm))
 			names = append(names, m.Name)
 		}
 		holdsUpNobody(t, c.Name, func() func() time.Duration { return gaps(t, h) }, func() { ask(t, h, c, names) })

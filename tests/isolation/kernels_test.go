@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // answered opens a host, has it answer greedily and returns the text, what it logged and its
@@ -33,9 +34,7 @@ func answered(t *testing.T, change map[string]any) (text, logged string, k servi
 		t.Fatalf("%d %s", status, body)
 	}
 	var props struct{ Kernels serving.Kernels }
-	if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/props")), &props); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/props")), &props))
 	return answer.Choices[0].Message.Content, log.String(), props.Kernels
 }
 

@@ -19,26 +19,19 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // twoModels has two models of 30 million parameters each.
 func twoModels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	quant, err := synth.QuantNamed("Q4_0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	quant := must.Get(synth.QuantNamed("Q4_0"))(t)
 	for seed, name := range []string{"one", "two"} {
-		file, err := os.Create(filepath.Join(dir, name+".gguf"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Create(filepath.Join(dir, name+".gguf")))(t)
 		buffered := bufio.NewWriter(file)
 		shape := synth.Shape{Name: name, Dim: 512, Layers: 10, Heads: 8, KVHeads: 4, FFN: 1536, Context: 4096}
-		if err := errors.Join(synth.Write(buffered, shape, hosts.BuiltIn, quant, uint64(seed)), buffered.Flush(), file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(synth.Write(buffered, shape, hosts.BuiltIn, quant, uint64(seed)), buffered.Flush(), file.Close()))
 	}
 	return dir
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -23,10 +24,7 @@ import (
 // has all.
 func hostileScripts(t *testing.T) (sources []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../plugins/script/testdata/hostile.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../plugins/script/testdata/hostile.txt"))(t)
 	for line := range strings.Lines(string(text)) {
 		body := strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(body, "// ") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const builtIn = "../../host/model/penstock-tiny.gguf"
@@ -23,13 +24,8 @@ func write(t *testing.T, folder, name string, a synth.Adapter) string {
 	t.Helper()
 	a.Model = builtIn
 	path := filepath.Join(folder, name+".gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(a.Write(file), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
+	must.Do(t, errors.Join(a.Write(file), file.Close()))
 	return path
 }
 
@@ -59,9 +55,7 @@ func completeWith(t *testing.T, s peer.Server, fields string) string {
 func tokensOf(t *testing.T, s peer.Server, text string) (tokens []uint32) {
 	t.Helper()
 	var body struct{ Tokens []uint32 }
-	if err := json.Unmarshal([]byte(s.Call(t, http.MethodPost, "/tokenize", fmt.Sprintf(`{"content":%q}`, text)).Body), &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(s.Call(t, http.MethodPost, "/tokenize", fmt.Sprintf(`{"content":%q}`, text)).Body), &body))
 	return body.Tokens
 }
 

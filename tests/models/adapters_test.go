@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/peer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // folder is the model folder of a test's host.
@@ -22,9 +23,7 @@ func folder(t *testing.T) string {
 	data := t.TempDir()
 	t.Setenv("XDG_DATA_HOME", data)
 	dir := filepath.Join(data, "penstock", "models")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o700))
 	return dir
 }
 

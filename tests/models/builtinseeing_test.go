@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -44,10 +45,7 @@ func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 	if steadytest.Long() {
 		least = 0.9
 	}
-	w, err := openWorld("../../tools/tinymodel/world.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(openWorld("../../tools/tinymodel/world.json"))(t)
 	h := hosts.Open(t, nil)
 	defer hosts.Run(t, h)()
 	for i, kind := range drawingQuestions {
@@ -82,10 +80,7 @@ func TestBuiltInSeeing_HeldOutDrawings(t *testing.T) {
 // Who names no model gets the one that sees for pictures, in every dialect, and the one that reads
 // text for everything else. Who names a model gets that.
 func TestBuiltInSeeing_WhichModel(t *testing.T) {
-	w, err := openWorld("../../tools/tinymodel/world.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(openWorld("../../tools/tinymodel/world.json"))(t)
 	h := hosts.Open(t, nil)
 	defer hosts.Run(t, h)()
 	picture := base64.StdEncoding.EncodeToString(drawingQuestions[0].Ask(w, rand.New(rand.NewPCG(1, 1))).Drawing.PNG())
@@ -140,9 +135,7 @@ func TestBuiltInSeeing_Listed(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/models")), &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/models")), &list))
 	if len(list.Data) != 2 {
 		t.Fatalf("%+v", list)
 	}

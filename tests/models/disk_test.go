@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // diskServer is a host with conversations on the disk, which the test restarts.
@@ -36,19 +37,14 @@ func openDisk(t *testing.T, dir string, change map[string]any) diskServer {
 // complete gives the greedy answer to a prompt of tokens, and how many of them were found.
 func (s diskServer) complete(prompt []int, key string) (text string, cached int) {
 	s.t.Helper()
-	asked, err := json.Marshal(map[string]any{"prompt": prompt, "n_predict": 10, "temperature": 0})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	asked := must.Get(json.Marshal(map[string]any{"prompt": prompt, "n_predict": 10, "temperature": 0}))(s.t)
 	var answer struct {
 		Content string
 		Timings struct {
 			Cached int `json:"cache_n"`
 		}
 	}
-	if err := json.Unmarshal([]byte(s.send(http.MethodPost, "/completion", key, asked)), &answer); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, json.Unmarshal([]byte(s.send(http.MethodPost, "/completion", key, asked)), &answer))
 	return answer.Content, answer.Timings.Cached
 }
 

@@ -21,15 +21,13 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // startHub serves a repository owner/name with the built-in model.
 func startHub(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(hosts.BuiltIn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(hosts.BuiltIn))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/models/owner/name/tree/main":
@@ -120,15 +118,9 @@ func TestHost_SeveralModels_AdaptersAndPartsAreDeleted(t *testing.T) {
 	h := serveSeveral(t, map[string]any{"models.dir": dir})
 	lora, part := filepath.Join(dir, "style.gguf"), filepath.Join(dir, "half.gguf.part")
 	var adapter bytes.Buffer
-	if err := (synth.Adapter{Model: hosts.BuiltIn, Seed: 1}).Write(&adapter); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(lora, adapter.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(part, []byte("GGUF"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (synth.Adapter{Model: hosts.BuiltIn, Seed: 1}).Write(&adapter))
+	must.Do(t, os.WriteFile(lora, adapter.Bytes(), 0o600))
+	must.Do(t, os.WriteFile(part, []byte("GGUF"), 0o600))
 	for name, path := range map[string]string{"style": lora, "half:latest": part} {
 		if status := deleteModel(t, h, name, "secret"); status != http.StatusOK {
 			t.Errorf("%s: %d", name, status)

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // serveSeveral runs a host for a model folder.
@@ -243,13 +244,8 @@ func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "penstock.yaml")
 	text := fmt.Sprintf("server: {listen: '127.0.0.1:0'}\nmodel: {threads: 1}\nmodels:\n  short: {path: %q, ctx_size: 256, slots: 1, alias: [brief]}\n  tale: {path: %q}\n",
 		filepath.Join(dir, "window.gguf"), filepath.Join(dir, "tale.gguf"))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(config.Sources{File: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+	c := must.Get(config.Load(config.Sources{File: file}))(t)
 	h := hosts.OpenConfig(t, c)
 	hosts.Run(t, h)
 	for _, name := range []string{"short", "brief"} {
@@ -285,9 +281,7 @@ func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 // and refuses to write.
 func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
 	dir := hosts.ModelFolder(t)
-	if err := synth.SmallFile(filepath.Join(dir, "encoder.gguf"), "bert", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(filepath.Join(dir, "encoder.gguf"), "bert", 1))
 	h := serveSeveral(t, map[string]any{"models.dir": dir})
 	status, answer := command(t, h, "/v1/embeddings", `{"model":"encoder","input":"frog"}`)
 	if status != http.StatusOK || answer["model"] != "encoder" {

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // ofVocabulary is a plugin that can be warmed for a vocabulary of n tokens alone, and chooses a
@@ -48,9 +49,7 @@ func pluginsOf(t *testing.T, h *host.Host) map[string]string {
 			ModelErrors []struct{ Model, Error string } `json:"model_errors"`
 		}
 	}
-	if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/plugins")), &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/plugins")), &list))
 	out := map[string]string{}
 	for _, p := range list.Data {
 		out[p.Name] = p.State

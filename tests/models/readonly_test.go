@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestHost_SeveralModels_ReadingLoadsNone: what only tells of a model tells of one that is loaded.
@@ -25,10 +27,7 @@ func TestHost_SeveralModels_ReadingLoadsNone(t *testing.T) {
 				t.Errorf("%s of %s: %s", path, model, answer)
 			}
 		}
-		response, err := http.Get(h.URL() + path + "?model=tale")
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(http.Get(h.URL() + path + "?model=tale"))(t)
 		if response.Body.Close(); response.StatusCode != http.StatusOK {
 			t.Errorf("%s of a loaded model: %d", path, response.StatusCode)
 		}

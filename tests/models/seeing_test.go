@@ -16,23 +16,19 @@ import (
 
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Who names no model of several gets the first one that sees for a picture. Who names one gets
 // that, or a refusal. TestBuiltInSeeing_WhichModel has the other dialects.
 func TestSeeing(t *testing.T) {
 	folder := t.TempDir()
-	text, projector, err := synth.MediaPairs[2].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, projector := must.Both(synth.MediaPairs[2].WriteFiles(t.TempDir(), 1))(t)
 	blind, err := os.ReadFile(hosts.BuiltIn)
 	err = errors.Join(err, os.WriteFile(filepath.Join(folder, "blind.gguf"), blind, 0o600), os.Rename(text, filepath.Join(folder, "seeing.gguf")),
 		os.Rename(projector, filepath.Join(folder, "mmproj-seeing.gguf")))
 	var drawn bytes.Buffer
-	if err := errors.Join(err, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 30, 20)))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 30, 20)))))
 	h := hosts.Open(t, map[string]any{"models.dir": folder, "scheduler.slots": "2"})
 	defer hosts.Run(t, h)()
 	picture := base64.StdEncoding.EncodeToString(drawn.Bytes())

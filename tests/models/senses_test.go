@@ -18,23 +18,16 @@ import (
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // addPair puts a model and its projector into a folder of models, under a name.
 func addPair(t *testing.T, folder, name string, pair synth.MediaPair) {
 	t.Helper()
-	model, projector, err := pair.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, projector := must.Both(pair.WriteFiles(t.TempDir(), 1))(t)
 	for from, to := range map[string]string{model: name + ".gguf", projector: library.ProjectorName(name)} {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, to), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(from))(t)
+		must.Do(t, os.WriteFile(filepath.Join(folder, to), data, 0o600))
 	}
 }
 
@@ -44,12 +37,8 @@ func TestModels_TellWhatTheyRead(t *testing.T) {
 	folder := t.TempDir()
 	addPair(t, folder, "seer", synth.MediaPairs[2])
 	addPair(t, folder, "both", synth.MediaPairs[8])
-	if err := synth.SmallFile(filepath.Join(folder, "plain.gguf"), "mamba", 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, library.ProjectorName("plain")), []byte("GGUF of another kind"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(filepath.Join(folder, "plain.gguf"), "mamba", 1))
+	must.Do(t, os.WriteFile(filepath.Join(folder, library.ProjectorName("plain")), []byte("GGUF of another kind"), 0o600))
 	h := hosts.Open(t, map[string]any{"models.dir": folder, "server.admin_key": "secret", "scheduler.slots": "2"})
 	hosts.Run(t, h)
 	want := map[string][]string{"seer": {"text", "image"}, "both": {"text", "image", "audio"}, "plain": {"text"}}
@@ -101,15 +90,9 @@ func askAbout(t *testing.T, h *host.Host, model string, picture []byte) string {
 // gauge is a metric of a model.
 func gauge(t *testing.T, h *host.Host, name, model string) string {
 	t.Helper()
-	response, err := http.Get(h.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.Get(h.URL() + "/metrics"))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(response.Body))(t)
 	_, rest, _ := strings.Cut(string(text), fmt.Sprintf("\n%s{model_name=%q} ", name, model))
 	value, _, _ := strings.Cut(rest, "\n")
 	return value

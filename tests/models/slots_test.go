@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // slotHost is a host that saves the conversations of slots.
@@ -101,23 +102,14 @@ func TestHost_Slots_BadNamesAndFiles(t *testing.T) {
 	h := openSlots(t, dir, nil)
 	want, _ := h.complete(tale)
 	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
-	whole, err := os.ReadFile(filepath.Join(dir, "tale.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(filepath.Join(dir, "tale.bin")))(t)
 	damaged := strings.Replace(string(whole), string(whole[len(whole)/2:len(whole)/2+8]), "damaged!", 1)
 	for name, content := range map[string]string{"damaged": damaged, "short": string(whole[:len(whole)-100]), "empty": "", "llama": string(whole[:len(whole)-400])} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		h.act(400, "0", "restore", fmt.Sprintf(`{"filename":%q}`, name))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	must.Do(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
 	for _, name := range []string{"", ".", "..", "../tale.bin", "a/b", "/etc/passwd", `a\\b`, "a\\u0000b", "absent", "folder", "link"} {
 		h.act(400, "0", "restore", `{"filename":"`+name+`"}`)
 	}
@@ -146,18 +138,14 @@ func TestHost_Slots_ReplaceNothingElse(t *testing.T) {
 	h.complete(tale)
 	foreign := map[string]string{"p.yaml": "server: {}\n", "empty": "", "abc": "abc"}
 	for name, content := range foreign {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		h.act(409, "0", "save", fmt.Sprintf(`{"filename":%q}`, name))
 		if left, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(left) != content {
 			t.Errorf("%s is %q, %v", name, left, err)
 		}
 	}
 	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
-	if err := os.Truncate(filepath.Join(dir, "tale.bin"), 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(filepath.Join(dir, "tale.bin"), 100))
 	h.act(200, "0", "save", `{"filename":"tale.bin"}`)
 	h.act(200, "0", "restore", `{"filename":"tale.bin"}`)
 }
@@ -192,10 +180,7 @@ func TestHost_Slots_OfAnotherKey(t *testing.T) {
 	const save, restore, file = "/slots/0?action=save", "/slots/0?action=restore", `{"filename":"tale.bin"}`
 	as("first", 200, "/completion", complete)
 	as("first", 200, save, file)
-	before, err := os.Stat(filepath.Join(dir, "tale.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Stat(filepath.Join(dir, "tale.bin")))(t)
 	as("second", 200, "/completion", complete)
 	for _, path := range []string{save, restore} {
 		if refused := as("second", 400, path, file); !strings.Contains(refused, "another API key") || !strings.Contains(refused, `"param":"filename"`) {

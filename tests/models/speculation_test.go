@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const tinyModel = hosts.BuiltIn
@@ -79,9 +80,7 @@ func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
 // without.
 func TestHost_Speculation_Unfit(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "mamba.gguf")
-	if err := synth.SmallFile(small, "mamba", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(small, "mamba", 1))
 	for want, change := range map[string]map[string]any{
 		"its vocabulary has 256 tokens": {"speculation.draft_model": small},
 		"speculation.draft_model":       {"speculation.draft_model": "no-such-model.gguf"},

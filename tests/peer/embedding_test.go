@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // shapes are compared without the vectors in them. An answer names the model that gave it, where
@@ -66,9 +67,7 @@ func distance(a, b []float64) float64 {
 func sameVectors(t *testing.T, about, want, got string) {
 	t.Helper()
 	var w, g any
-	if err := errors.Join(json.Unmarshal([]byte(want), &w), json.Unmarshal([]byte(got), &g)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(json.Unmarshal([]byte(want), &w), json.Unmarshal([]byte(got), &g)))
 	wanted, given := vectors(w), vectors(g)
 	if len(wanted) != len(given) {
 		t.Errorf("%s: %d vectors, llama-server gives %d", about, len(given), len(wanted))
@@ -85,9 +84,7 @@ func sameVectors(t *testing.T, about, want, got string) {
 func small(t *testing.T, kind string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
-	if err := synth.SmallFile(path, kind, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(path, kind, 1))
 	return path
 }
 
@@ -168,9 +165,7 @@ func sameBase64(t *testing.T, peer, ours Server) {
 				Format    string `json:"encoding_format"`
 			}
 		}
-		if err := json.Unmarshal([]byte(s.Call(t, http.MethodPost, "/v1/embeddings", `{"input":"x","encoding_format":"base64"}`).Body), &answer); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(s.Call(t, http.MethodPost, "/v1/embeddings", `{"input":"x","encoding_format":"base64"}`).Body), &answer))
 		if answer.Data[0].Format != "base64" {
 			t.Errorf("the format is called %q", answer.Data[0].Format)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -84,10 +85,7 @@ func TestMedia_AnswersAsLlamaServer(t *testing.T) {
 }
 
 func newSensing(t *testing.T, pair synth.MediaPair) *sensing {
-	model, projector, err := pair.WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, projector := must.Both(pair.WriteFiles(t.TempDir(), 1))(t)
 	s := &sensing{T: t, pair: pair, all: senses(t, pair), saved: t.TempDir(), peersAnswers: map[string]completed{}}
 	s.files = map[string]any{"model.path": model, "model.mmproj": projector, "model.ctx_size": s.context(), "scheduler.slot_save_path": s.saved}
 	s.peer = LlamaServer(t, model, "--mmproj", projector, "--ctx-size", strconv.Itoa(s.context()))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/spf13/pflag"
 )
 
@@ -118,9 +119,7 @@ func keysOf(t *testing.T, flags []string) map[string]any {
 	t.Helper()
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.AddFlags(fs)
-	if err := fs.Parse(config.Respell(flags)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fs.Parse(config.Respell(flags)))
 	return config.FlagValues(fs)
 }
 

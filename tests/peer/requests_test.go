@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // request is one that both servers answer.
@@ -41,10 +43,7 @@ func oneOf[T any](g *generator, choices ...T) T { return choices[g.pick(len(choi
 
 func (g *generator) request(path string, body object) request {
 	g.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(body))(g.t)
 	return request{path: path, body: string(text)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sense is a file with a picture or a sound.
@@ -29,9 +30,7 @@ func drawn(t *testing.T, width, height int, pixel func(x, y int) color.RGBA) sen
 		}
 	}
 	var file bytes.Buffer
-	if err := png.Encode(&file, picture); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&file, picture))
 	return sense{file: file.Bytes()}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const weather = `{"type":"function","function":{"name":"get_weather","description":"The weather of a city.","parameters":{"type":"object",
@@ -74,17 +75,11 @@ func TestTemplates_RenderAsLlamaServer(t *testing.T) {
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d templates, %v; llama.cpp's tree has more than 60", len(files), err)
 	}
-	docs, err := os.ReadFile(inRepository(t, "docs/chat-templates.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must.Get(os.ReadFile(inRepository(t, "docs/chat-templates.md")))(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(os.ReadFile(file))(t)
 			peer := LlamaServer(t, BuiltIn, "--chat-template-file", file, "--no-warmup")
 			ours := rendering(t, string(source))
 			for _, c := range conversations {
@@ -191,16 +186,9 @@ func promptOf(t *testing.T, body string) string {
 // rendering is our /apply-template with the built-in model and another template.
 func rendering(t *testing.T, source string) func(body string) Response {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Path: inRepository(t, BuiltIn), Slots: 1, ContextSize: 512, Threads: threads,
-		Template: engine.TemplateOptions{Source: source}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := must.Get(engine.Open(t.Context(), engine.Options{Path: inRepository(t, BuiltIn), Slots: 1, ContextSize: 512, Threads: threads,
+		Template: engine.TemplateOptions{Source: source}}))(t)
+	must.Close(t, e)
 	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: serving.Vocabulary{Size: e.Info().Vocabulary}}
 	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}}, Log: slog.New(slog.DiscardHandler), Bounds: api.Bounds{BodyLimit: 1 << 20}})
 	return func(body string) Response {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin/artifact"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var client = artifact.Client{MaxBytes: 1 << 20, UserAgent: "test"}
@@ -37,22 +38,14 @@ func serve(t *testing.T, change func(http.Handler) http.Handler) string {
 
 func reference(t *testing.T, text string) artifact.Reference {
 	t.Helper()
-	r, err := artifact.ParseReference(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(artifact.ParseReference(text))(t)
 }
 
 var module = asm.New(`{"name":"good","version":"1.2"}`).Wasm()
 
 func push(t *testing.T, to string, wasm []byte) (digest string) {
 	t.Helper()
-	digest, err := client.Push(t.Context(), reference(t, to), wasm, artifact.Description{Name: "good", Version: "1.2", Summary: "does good"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return digest
+	return must.Get(client.Push(t.Context(), reference(t, to), wasm, artifact.Description{Name: "good", Version: "1.2", Summary: "does good"}))(t)
 }
 
 func TestClient_Pull_WhatWasPushed(t *testing.T) {
@@ -91,11 +84,7 @@ func TestClient_Pull_Script(t *testing.T) {
 
 func pushScript(t *testing.T, to, name string, source []byte) (digest string) {
 	t.Helper()
-	digest, err := client.Push(t.Context(), reference(t, to), source, artifact.Description{Name: name, Script: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return digest
+	return must.Get(client.Push(t.Context(), reference(t, to), source, artifact.Description{Name: name, Script: true}))(t)
 }
 
 func TestClient_Pull_Refusals(t *testing.T) {
@@ -159,15 +148,9 @@ func TestClient_Pull_Refusals(t *testing.T) {
 // pushText pushes an artifact that is no plugin.
 func pushText(t *testing.T, r artifact.Reference) {
 	t.Helper()
-	repository, err := remote.NewRepository(strings.TrimSuffix(r.String(), ":latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	repository := must.Get(remote.NewRepository(strings.TrimSuffix(r.String(), ":latest")))(t)
 	repository.PlainHTTP = true
-	layer, err := oras.PushBytes(t.Context(), repository, "text/plain", []byte("hello"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layer := must.Get(oras.PushBytes(t.Context(), repository, "text/plain", []byte("hello")))(t)
 	options := oras.PackManifestOptions{}
 	options.Layers = append(options.Layers, layer)
 	manifest, err := oras.PackManifest(t.Context(), repository, oras.PackManifestVersion1_1, "text/plain", options)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -28,10 +29,7 @@ func phrasesIn(text string) (found []string) {
 
 func banningFields(t *testing.T) string {
 	t.Helper()
-	list, err := json.Marshal(banned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(json.Marshal(banned))(t)
 	return fmt.Sprintf(`,"plugins":[{"name":"banned-phrases","config":{"phrases":%s}}]`, list)
 }
 
@@ -70,14 +68,8 @@ func TestBannedPhrases_BuiltInModel_ShownIsFinal(t *testing.T) {
 	h := hosts.SharedWithExamples(t, "banned-phrases")
 	fields := banningFields(t)
 	for i := range steadytest.InLongTest(50, 10) {
-		shown, err := hosts.Streamed(t, h, hosts.AskNumber(i, fields))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := hosts.Whole(t, h, hosts.AskNumber(i, fields))
-		if err != nil {
-			t.Fatal(err)
-		}
+		shown := must.Get(hosts.Streamed(t, h, hosts.AskNumber(i, fields)))(t)
+		text := must.Get(hosts.Whole(t, h, hosts.AskNumber(i, fields)))(t)
 		if shown != text {
 			t.Errorf("answer %d was shown as %q and is %q", i, shown, text)
 		}

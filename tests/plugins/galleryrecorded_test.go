@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 	interpreter "github.com/penstock/penstock/plugins/script"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var update = flag.Bool("update", false, "record the gallery's scripts for the tests of plugins/script once more")
@@ -36,16 +37,11 @@ func TestGallery_Recorded_ComesOutTheSame(t *testing.T) {
 		f := recorded(t, h, "/v1/chat/completions", `{`+hosts.Frog+`,"record":true,"seed":7,"temperature":1,"max_tokens":24,"plugins":[`+script(t, name, "")+`]}`)
 		f.Note, f.Recording = name+".js of the gallery on the built-in model", nil // the answers have times
 		var text bytes.Buffer
-		if err := f.Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Write(&text))
 		if f, err = session.Read(bytes.NewReader(text.Bytes())); err != nil {
 			t.Fatal(err)
 		}
-		p, err := session.NewPlayer(t.Context(), load.File{Content: interpreter.Module()}, f, plugin.HostOptions{CacheDir: hosts.CodeCache(), Interpreter: interpreter.Module})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(session.NewPlayer(t.Context(), load.File{Content: interpreter.Module()}, f, plugin.HostOptions{CacheDir: hosts.CodeCache(), Interpreter: interpreter.Module}))(t)
 		for i := range f.Sessions {
 			if d, err := p.Play(t.Context(), &f.Sessions[i]); d != nil || err != nil {
 				t.Errorf("%s: %v %v", name, d, err)

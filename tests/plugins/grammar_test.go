@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Where the guests of these tests have their buffers.
@@ -93,10 +94,7 @@ func TestPlugins_Grammar_BuiltInModel(t *testing.T) {
 func TestGrammar_Example_BuiltInModel(t *testing.T) {
 	h := hosts.SharedWithExamples(t, "grammar", "banned-phrases")
 	use := func(name string, config any) string {
-		text, err := json.Marshal(map[string]any{"name": name, "config": config})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(map[string]any{"name": name, "config": config}))(t)
 		return string(text)
 	}
 	fields := `,"max_tokens":80,"temperature":1,"ignore_eos":false,"seed":`
@@ -119,11 +117,8 @@ func TestGrammar_Example_BuiltInModel(t *testing.T) {
 func TestPlugins_ReasoningBudget(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": hosts.Always("always", 300), "b.wasm": forcing("forcing", 300), "c.wasm": masking("masking", 192, 300)})
 	piece := hosts.Piece(t, 300)
-	tags, err := json.Marshal(map[string]any{"reasoning_budget_start_tag": piece, "reasoning_budget_end_tag": "!", "reasoning_budget_message": "stop",
-		"reasoning_budget_tokens": 3, "max_tokens": 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tags := must.Get(json.Marshal(map[string]any{"reasoning_budget_start_tag": piece, "reasoning_budget_end_tag": "!", "reasoning_budget_message": "stop",
+		"reasoning_budget_tokens": 3, "max_tokens": 20}))(t)
 	begin := strings.Repeat(piece, 4) + "stop!" + strings.Repeat(piece, 4) + "stop!"
 	for _, name := range []string{"always", "forcing", "masking"} {
 		status, text, _ := hosts.Complete(t, h, ","+strings.Trim(string(tags), "{}")+`,"plugins":["`+name+`"]`)
@@ -139,11 +134,8 @@ func TestPlugins_LazyGrammar(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, nil, map[string][]byte{"a.wasm": hosts.Always("always", 300)})
 	piece := hosts.Piece(t, 300)
 	lazily := func(grammar, trigger string) string {
-		fields, err := json.Marshal(map[string]any{"grammar": grammar, "grammar_lazy": true, "preserved_tokens": []string{piece},
-			"grammar_triggers": []any{map[string]any{"type": 1, "value": trigger}}, "max_tokens": 6})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(json.Marshal(map[string]any{"grammar": grammar, "grammar_lazy": true, "preserved_tokens": []string{piece},
+			"grammar_triggers": []any{map[string]any{"type": 1, "value": trigger}}, "max_tokens": 6}))(t)
 		return "," + strings.Trim(string(fields), "{}")
 	}
 	many := strconv.Quote(piece)

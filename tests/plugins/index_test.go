@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/source"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // An index and its plugins in a registry are found by reference and by digest, and only with the
@@ -25,17 +26,9 @@ func TestIndex_OCI(t *testing.T) {
 	host := serve(t, nil)
 	push(t, host+"/team/good:1.2", module)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "good.wasm"), module, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := index.Make(t.Context(), hosttest.Open(t, load.New), dir, index.Options{URL: "oci://" + host + "/team/{name}:{version}"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "good.wasm"), module, 0o600))
+	public, private := must.Both(ed25519.GenerateKey(nil))(t)
+	text := must.Get(index.Make(t.Context(), hosttest.Open(t, load.New), dir, index.Options{URL: "oci://" + host + "/team/{name}:{version}"}))(t)
 	digest, err := client.PushIndex(t.Context(), reference(t, host+"/team/index:signed"), text, index.Sign(text, private))
 	if err == nil {
 		_, err = client.PushIndex(t.Context(), reference(t, host+"/team/index:plain"), text, nil)
@@ -49,10 +42,7 @@ func TestIndex_OCI(t *testing.T) {
 		"/team/index:plain" + pin: index.ErrSignature, "/team/good:1.2": artifact.ErrNotIndex, "/team/none": artifact.ErrNotFound,
 		"/team/index@sha256:" + strings.Repeat("0", 64): artifact.ErrNotFound,
 	} {
-		from, err := source.Parse("oci://" + host + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := must.Get(source.Parse("oci://" + host + name))(t)
 		c := source.Client{Source: from, MaxBytes: 1 << 20, Agent: "test"}.Open()
 		i, err := c.Index(t.Context())
 		if !errors.Is(err, want) {
@@ -75,9 +65,7 @@ func TestIndex_OCI(t *testing.T) {
 // can replace it, and not remove it.
 func TestPlugins_Bundled(t *testing.T) {
 	bundled, l := t.TempDir(), hosttest.Open(t, load.New)
-	if err := os.WriteFile(filepath.Join(bundled, "always.wasm"), hosts.Always("always", 300), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(bundled, "always.wasm"), hosts.Always("always", 300), 0o600))
 	text, err := index.Make(t.Context(), l, bundled, index.Options{})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(bundled, index.FileName), text, 0o600)

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // refusing refuses every request.
@@ -278,9 +279,7 @@ func TestPlugins_Faults_AreTold(t *testing.T) {
 		LastFault string    `json:"last_fault"`
 		FaultedAt time.Time `json:"last_fault_at"`
 	}
-	if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/plugins/faulty")), &told); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/plugins/faulty")), &told))
 	if told.State != "quarantined" || told.Faults != abi.LimitFaults || !strings.Contains(told.LastFault, "penstock_accept") || told.FaultedAt.Before(before) || told.FaultedAt.After(time.Now()) {
 		t.Errorf("%+v", told)
 	}

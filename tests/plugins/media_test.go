@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // seeing is a host with a model that sees, and plugins.
@@ -32,10 +33,7 @@ type seeing struct {
 func openSeeing(t *testing.T, projector string, modules map[string][]byte) seeing {
 	t.Helper()
 	at := slices.IndexFunc(synth.MediaPairs, func(p synth.MediaPair) bool { return p.Projector == projector })
-	model, file, err := synth.MediaPairs[at].WriteFiles(t.TempDir(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, file := must.Both(synth.MediaPairs[at].WriteFiles(t.TempDir(), 1))(t)
 	flags := map[string]any{"model.path": model, "model.mmproj": file, "scheduler.slots": 4, "programs.branches": 4, "recordings.dir": t.TempDir(), "server.admin_key": "secret"}
 	return seeing{t, hosts.OpenWithPlugins(t, flags, modules)}
 }
@@ -191,9 +189,7 @@ func TestPluginMedia_HistoryAndMedia(t *testing.T) {
 			}
 			for _, o := range a.Choices[0].Plugins {
 				var got []media.Told
-				if err := json.Unmarshal(o.Value, &got); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(o.Value, &got))
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("after %d tokens: %s", o.Tokens, diff)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -43,10 +44,7 @@ func TestPluginMedia_Examples_AreRecordedAndReplayed(t *testing.T) {
 		modules[filepath.Base(f)] = hosts.Example(t, strings.TrimSuffix(filepath.Base(f), ".wasm"))
 	}
 	one, other := hosts.StripedPNG(t, 1), hosts.StripedPNG(t, 2)
-	talk, err := json.Marshal([]map[string]any{turn("user", "Look: ", one, "and again", one, "what?"), turn("assistant", "Look: "), turn("user", other, "And this? Look: ")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	talk := must.Get(json.Marshal([]map[string]any{turn("user", "Look: ", one, "and again", one, "what?"), turn("assistant", "Look: "), turn("user", other, "And this? Look: ")}))(t)
 	s := openSeeing(t, "qwen2vl_merger", modules)
 	for file, wasm := range modules {
 		name := strings.TrimSuffix(file, ".wasm")

@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // mirror gives the client what the import request tells it, in open and with each token, or each
@@ -209,9 +210,7 @@ func TestPlugins_Output_OverTheWebSocket(t *testing.T) {
 			t.Errorf("value %d: %+v", i, s)
 		}
 	}
-	if err := c.Conn.Close(websocket.StatusNormalClosure, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Conn.Close(websocket.StatusNormalClosure, ""))
 	back := hosts.Dial(t, h)
 	back.Send(`{"type":"attach","id":"b","stream":"` + stream + `","after":-1}`)
 	again, _ := outputs(back, "end")

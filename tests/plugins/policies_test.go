@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -37,9 +38,7 @@ var evens = map[string]string{
 func attached(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "policies.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -51,9 +50,7 @@ func keyFile(t *testing.T, names ...string) string {
 	for _, name := range names {
 		fmt.Fprintln(&text, name, name)
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	return path
 }
 
@@ -248,9 +245,7 @@ func ends(c *hosts.Client, names ...string) string {
 			c.T.Fatalf("%v after %s", err, all.String())
 		}
 		var f struct{ Type, ID, As string }
-		if err := json.Unmarshal(data, &f); err != nil {
-			c.T.Fatal(err)
-		}
+		must.Do(c.T, json.Unmarshal(data, &f))
 		all.Write(data)
 		names = slices.DeleteFunc(names, func(name string) bool { return f.Type == "end" && f.ID == name || f.Type == "error" && f.As == name })
 	}

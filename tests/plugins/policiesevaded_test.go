@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // evasion is a request, by its path and fields, and what refuses it; "": it is answered, and
@@ -245,9 +246,7 @@ policies:
 	c.Send(`{"type":"pause","id":"a"}`)
 	change := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	change("policies: [{plugin: one, config: {token: 300}}]")
 	hosts.Await(t, func() bool { return ask("bob", "/completion", "") == plain })

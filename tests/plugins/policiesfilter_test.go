@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // veil is a filter that shows a star in the place of every text.
@@ -35,15 +36,10 @@ const concealed = 378
 // policy conceals it.
 func openVeiled(t *testing.T) *host.Host {
 	t.Helper()
-	key, err := receipt.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(receipt.NewKey())(t)
 	text, err := key.PEM()
 	path := filepath.Join(t.TempDir(), "key.pem")
-	if err := errors.Join(err, os.WriteFile(path, text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, os.WriteFile(path, text, 0o600)))
 	return hosts.OpenWithPlugins(t, map[string]any{"plugins.policy_file": attached(t, "policies: [{plugin: always, mode: default}, {plugin: veil, config: {a: 17}}]"),
 		"plugins.scripts": "on", "recordings.dir": t.TempDir(), "receipts.key_file": path},
 		map[string][]byte{"always.wasm": hosts.Always("always", concealed), "veil.wasm": veil("veil"), "other.wasm": veil("other")})

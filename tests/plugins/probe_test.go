@@ -16,24 +16,18 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // The probe that tools/lab/trainprobe has trained on the built-in model declines what that knows
 // nothing of, also with questions it was not trained with, and leaves the others' answers as they
 // are.
 func TestProbe_BuiltInModel_DeclinesWhatItDoesNotKnow(t *testing.T) {
-	weights, err := os.ReadFile("../../plugins/examples/probe/testdata/unknown.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := must.Get(os.ReadFile("../../plugins/examples/probe/testdata/unknown.json"))(t)
 	h := hosts.SharedWithExamples(t, "probe")
 	ask := func(question string, plugins string) string {
 		t.Helper()
-		text, err := hosts.Whole(t, h, fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":60,"temperature":0%s}`, question, plugins))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+		return must.Get(hosts.Whole(t, h, fmt.Sprintf(`{"messages":[{"role":"user","content":%q}],"max_tokens":60,"temperature":0%s}`, question, plugins)))(t)
 	}
 	probing := `,"plugins":[{"name":"probe","config":` + strings.TrimSpace(string(weights)) + `}]`
 	for _, question := range []string{"Who wrote Faust?", "How do I grow tomatoes?", "What is the mass of an electron?"} {

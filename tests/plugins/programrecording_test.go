@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // openToRecord opens a host that has the plugin beam, which is a program.
@@ -46,13 +47,8 @@ func TestPrograms_Recording_IsReplayed(t *testing.T) {
 				t.Error(d)
 			}
 			var again bytes.Buffer
-			if err := f.Write(&again); err != nil {
-				t.Fatal(err)
-			}
-			g, err := session.Read(&again)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.Write(&again))
+			g := must.Get(session.Read(&again))(t)
 			if d := replay(t, g, hosts.Example(t, "beam"), 1); d != nil {
 				t.Errorf("written once more: %v", d)
 			}

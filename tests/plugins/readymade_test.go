@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // textOf is the text of an answer of any of the APIs.
@@ -20,9 +21,7 @@ func textOf(t *testing.T, body string) string {
 			Message struct{ Content string }
 		}
 	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &answer))
 	for _, c := range answer.Choices {
 		return c.Text + c.Message.Content
 	}
@@ -71,10 +70,7 @@ func TestVerbatimQuotes_BuiltInModel_QuotesThePrompt(t *testing.T) {
 	quotes := 0
 	for i, question := range hosts.Questions {
 		request := hosts.AskNumber(i, `,"logit_bias":{"\"":6," \"":6},"plugins":["verbatim-quotes"]`)
-		text, err := hosts.Whole(t, h, request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(hosts.Whole(t, h, request))(t)
 		prompt := strings.Join(strings.Fields(question), " ")
 		for j, span := range strings.Split(text, `"`) {
 			if j%2 == 0 {

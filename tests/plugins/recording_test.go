@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -36,20 +37,13 @@ func recorded(t *testing.T, h *host.Host, route, body string) *session.File {
 
 func download(t *testing.T, h *host.Host, id string) *session.File {
 	t.Helper()
-	f, err := session.Read(strings.NewReader(hosts.Get(t, h.URL()+"/v1/recordings/"+id)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(session.Read(strings.NewReader(hosts.Get(t, h.URL()+"/v1/recordings/"+id))))(t)
 }
 
 // replay plays the sessions of a module, and returns the first difference.
 func replay(t *testing.T, f *session.File, wasm []byte, times int) *session.Difference {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{CacheDir: hosts.CodeCache()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{CacheDir: hosts.CodeCache()}))(t)
 	defer func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -63,10 +57,7 @@ func replay(t *testing.T, f *session.File, wasm []byte, times int) *session.Diff
 				continue
 			}
 			played += len(s.Calls)
-			d, err := p.Play(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(p.Play(t.Context(), s))(t)
 			if d != nil {
 				return d
 			}
@@ -198,17 +189,12 @@ func TestRecording_Socket_SteeredAnswers(t *testing.T) {
 	}
 	ids := map[string]string{}
 	for len(ids) < 2 {
-		_, data, err := c.Conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, data := must.Both(c.Conn.Read(t.Context()))(t)
 		var f struct {
 			Type, ID, Recording string
 			Error               json.RawMessage
 		}
-		if err := json.Unmarshal(data, &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(data, &f))
 		switch f.Type {
 		case "error":
 			t.Fatalf("%s", data)

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // recordedFrame is a frame of an answer that is recorded.
@@ -21,10 +22,7 @@ type recordedFrame struct {
 
 func nextRecorded(c *hosts.Client) (f recordedFrame) {
 	c.T.Helper()
-	_, data, err := c.Conn.Read(c.T.Context())
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	_, data := must.Both(c.Conn.Read(c.T.Context()))(c.T)
 	if err := json.Unmarshal(data, &f); err != nil || f.Type == "error" {
 		c.T.Fatalf("%v %s", err, data)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // replacePlugin replaces a plugin while eight answers use it, of which four are paused, so that
@@ -58,19 +59,13 @@ func TestPlugins_Reload_RunningStreamsKeepTheirModule(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "always.wasm")
 	change := map[string]any{"plugins.dir": dir, "server.admin_key": "secret", "scheduler.slots": "9", "model.ctx_size": "9000"}
-	if err := os.WriteFile(file, hosts.Always("always", 300), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, hosts.Always("always", 300), 0o600))
 	h := hosts.OpenWithPlugins(t, change, nil)
 	token := 300
 	for name, replace := range map[string]func(wasm []byte){
 		"in the folder": func(wasm []byte) {
-			if err := os.WriteFile(file+".new", wasm, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(file+".new", file); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file+".new", wasm, 0o600))
+			must.Do(t, os.Rename(file+".new", file))
 			digest := fmt.Sprintf("%x", sha256.Sum256(wasm))
 			hosts.Await(t, func() bool { return strings.Contains(hosts.Get(t, h.URL()+"/v1/plugins"), digest) }) // the folder is looked at every second
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // chooses is a script that chooses the token of its configuration, whatever the logits.
@@ -31,10 +32,7 @@ func scripted(t *testing.T, source string, fields map[string]any) string {
 	for name, value := range fields {
 		entry[name] = value
 	}
-	text, err := json.Marshal(entry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(entry))(t)
 	return string(text)
 }
 
@@ -212,9 +210,7 @@ func TestScripts_Folder(t *testing.T) {
 	dir := t.TempDir()
 	write := func(base, source string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, base), []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, base), []byte(source), 0o600))
 	}
 	own := func(token int) string {
 		return fmt.Sprintf(`export const plugin = {place: "first", summary: "chooses", config: {type: "object", properties: {token: {type: "integer", default: %d}}}};
@@ -225,9 +221,7 @@ func TestScripts_Folder(t *testing.T) {
 	write("script.js", own(1))
 	write("No Name.js", own(1))
 	write("twice.js", own(aToken))
-	if err := os.WriteFile(filepath.Join(dir, "twice.wasm"), hosts.Always("twice", 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "twice.wasm"), hosts.Always("twice", 1), 0o600))
 	h := hosts.Open(t, map[string]any{"plugins.dir": dir, "server.admin_key": "secret"})
 	hosts.Run(t, h)
 	type info struct {
@@ -239,9 +233,7 @@ func TestScripts_Folder(t *testing.T) {
 	}
 	list := func() map[string]info {
 		var all struct{ Data []info }
-		if err := json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/plugins")), &all); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(hosts.Get(t, h.URL()+"/v1/plugins")), &all))
 		byFile := map[string]info{}
 		for _, i := range all.Data {
 			byFile[i.File] = i
@@ -358,10 +350,7 @@ func TestScripts_Check(t *testing.T) {
 	}
 	check := func(body map[string]any) (c checked) {
 		t.Helper()
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(body))(t)
 		status, answer := hosts.Post(t, h.URL()+"/v1/scripts/check", string(text))
 		if err := json.Unmarshal([]byte(answer), &c); status != 200 || err != nil {
 			t.Fatalf("%s: %d %s", text, status, answer)
@@ -405,10 +394,7 @@ func TestScripts_Check(t *testing.T) {
 func TestScripts_Source_IsNotLogged(t *testing.T) {
 	var log hosts.Buffer
 	c := hosts.Settings(t, map[string]any{"plugins.dir": t.TempDir(), "log.level": "debug"})
-	h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "test"}))(t)
 	stop := hosts.Run(t, h)
 	const secret = "canary"
 	for _, source := range []string{

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // What the program exits with.
@@ -47,9 +48,7 @@ func pluginFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, wasm := range map[string][]byte{"good.wasm": module, "broken.wasm": []byte("hello")} {
-		if err := os.WriteFile(filepath.Join(dir, name), wasm, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), wasm, 0o600))
 	}
 	return dir
 }

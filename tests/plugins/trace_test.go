@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // tracedToken is a token's trace as a client reads it.
@@ -195,27 +196,17 @@ func TestTrace_EndToken_IsTraced(t *testing.T) {
 			t.Errorf("stream %s: the last trace is %+v", stream, last)
 		}
 	}
-	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil))(t)
 	defer conn.CloseNow() //nolint:errcheck // the test is over
 	conn.SetReadLimit(1 << 20)
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+hosts.Frog+`,"temperature":0,"trace":true}}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+hosts.Frog+`,"temperature":0,"trace":true}}`)))
 	for tokens, size := 0, 0; ; tokens++ {
-		_, data, err := conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, data := must.Both(conn.Read(t.Context()))(t)
 		var f struct {
 			Type  string
 			Trace *tracedToken
 		}
-		if err := json.Unmarshal(data, &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(data, &f))
 		size += len(data)
 		if f.Type == "end" {
 			if f.Trace == nil || !strings.HasPrefix(f.Trace.Token, "<|") {

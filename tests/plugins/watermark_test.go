@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/watermark"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // TestWatermark_Detect_FindsTheMarkInAnAnswer has the built-in model write, and the server look
@@ -35,10 +36,7 @@ func TestWatermark_Detect_FindsTheMarkInAnAnswer(t *testing.T) {
 			t.Fatalf("%d %s", status, answer)
 		}
 		for input, value := range map[string]any{"text": said.Content, "tokens": said.Tokens} {
-			raw, err := json.Marshal(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(json.Marshal(value))(t)
 			ask := func(key string) watermark.Result {
 				return detect(fmt.Sprintf(`{"input":%s,"key":%q%s}`, raw, key, config))
 			}

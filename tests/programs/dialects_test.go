@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // failingProgram is a program that shows a token and then does what no program may.
@@ -134,22 +135,14 @@ func TestPrograms_Choices_HaveTheirReasonsAndUsage(t *testing.T) {
 func TestPrograms_WebSocket_TellsOfBranches(t *testing.T) {
 	h := openWithBeam(t, nil)
 	ctx := context.Background()
-	conn, _, err := websocket.Dial(ctx, h.URL()+"/v1/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(ctx, h.URL()+"/v1/ws", nil))(t)
 	defer conn.CloseNow() //nolint:errcheck // the host closes it
 	conn.SetReadLimit(1 << 22)
 	frame := `{"type":"generate","id":"a","request":` + once(3, 20) + `,"trace":true}}`
-	if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Write(ctx, websocket.MessageText, []byte(frame)))
 	branches, chosen, seq := 0, 0, int64(-1)
 	for {
-		_, raw, err := conn.Read(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, raw := must.Both(conn.Read(ctx))(t)
 		var f struct {
 			Type     string
 			ID       string
@@ -163,9 +156,7 @@ func TestPrograms_WebSocket_TellsOfBranches(t *testing.T) {
 				} `json:"completion_tokens_details"`
 			}
 		}
-		if err := json.Unmarshal(raw, &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &f))
 		switch f.Type {
 		case "branches", "token", "output":
 			if *f.Seq != seq+1 && seq >= 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // programs are the examples that are programs, each with a request that it can answer.
@@ -107,10 +108,7 @@ func TestChoice_ScoresExactly(t *testing.T) {
 		w.output(t, &got)
 		best := 0
 		for i, c := range got.Choices {
-			tokens, err := o.engine.Tokenize(t.Context(), c.Text, false, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tokens := must.Get(o.engine.Tokenize(t.Context(), c.Text, false, false))(t)
 			want := o.sum(prompt, tokens)
 			length := map[string]int{"none": 1, "tokens": len(tokens), "bytes": len(c.Text)}[normalize]
 			if c.Text != texts[i] || c.Tokens != len(tokens) || math.Abs(c.Logprob-want) > rounding || math.Abs(c.Score-want/float64(length)) > rounding {
@@ -307,10 +305,7 @@ func TestLookahead_BeatsSampling(t *testing.T) {
 // sampled draws an answer: how many tokens it has, and their mean log-probability.
 func sampled(t *testing.T, h *host.Host, prompt []int32, most, seed int) (tokens int, mean float64) {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"prompt": prompt, "max_tokens": most, "seed": seed, "temperature": 1, "samplers": []string{"temperature"}, "logprobs": 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(map[string]any{"prompt": prompt, "max_tokens": most, "seed": seed, "temperature": 1, "samplers": []string{"temperature"}, "logprobs": 0}))(t)
 	_, text := hosts.Post(t, h.URL()+"/v1/completions", string(body))
 	var answer struct {
 		Choices []struct {

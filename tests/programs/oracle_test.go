@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // oracle is a model without a server, of which tests ask what it says after some tokens: what
@@ -30,26 +31,15 @@ const builtInModel = hosts.BuiltIn
 
 func newOracle(t testing.TB, path string) *oracle {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Options{Path: path, Slots: 1, ContextSize: 512, Threads: 1, KVLayout: "split"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	e := must.Get(engine.Open(t.Context(), engine.Options{Path: path, Slots: 1, ContextSize: 512, Threads: 1, KVLayout: "split"}))(t)
+	must.Close(t, e)
 	return &oracle{t: t, engine: e, wholly: path != builtInModel}
 }
 
 // tokens are those of a text, as a prompt has them.
 func (o *oracle) tokens(text string) []int32 {
 	o.t.Helper()
-	tokens, err := o.engine.Tokenize(o.t.Context(), text, true, true)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return tokens
+	return must.Get(o.engine.Tokenize(o.t.Context(), text, true, true))(o.t)
 }
 
 // text is what tokens show.
@@ -76,12 +66,8 @@ func (o *oracle) says(tokens []int32) []float64 {
 	for i := same; i < len(tokens); i++ {
 		batch.Add(tokens[i], int32(i), 0, i == len(tokens)-1)
 	}
-	if err := b.Start(&batch); err != nil {
-		o.t.Fatal(err)
-	}
-	if err := b.Wait(); err != nil {
-		o.t.Fatal(err)
-	}
+	must.Do(o.t, b.Start(&batch))
+	must.Do(o.t, b.Wait())
 	o.has = slices.Clone(tokens)
 	return logs(b.Row(0))
 }

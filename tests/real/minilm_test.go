@@ -16,6 +16,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -36,19 +37,11 @@ type embedding struct {
 // embeddings reads what testdata/minilm.py wrote.
 func embeddings(t *testing.T) (all []embedding) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/minilm.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/minilm.jsonl.gz"))(t)
+	lines := must.Get(gzip.NewReader(bytes.NewReader(data)))(t)
 	for in := bufio.NewScanner(lines); in.Scan(); {
 		var r embedding
-		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(in.Bytes(), &r))
 		all = append(all, r)
 	}
 	if len(all) < 50 {
@@ -73,10 +66,7 @@ func (r embedding) cosine(v []float64) float64 {
 // embedded asks for the vectors of texts.
 func embedded(t *testing.T, h *host.Host, path string, texts ...string) [][]float64 {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"input": texts})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(map[string]any{"input": texts}))(t)
 	status, answer := hosts.Post(t, h.URL()+path, string(body))
 	var said struct {
 		Embeddings [][]float64

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -40,11 +41,7 @@ func compareTokens(t *testing.T, path, golden string) {
 	if err != nil {
 		t.Fatalf("%v: `make models` fetches it", err)
 	}
-	t.Cleanup(func() {
-		if err := model.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, model)
 	tokensOf := func(line string) []int32 {
 		tokens, err := model.Tokenize(t.Context(), line, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
 		if err != nil {
@@ -57,10 +54,7 @@ func compareTokens(t *testing.T, path, golden string) {
 		record(t, python, path, golden, blocks, tokensOf)
 		return
 	}
-	stored, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(os.ReadFile(golden))(t)
 	hashes := strings.Fields(string(stored))
 	if len(hashes) != len(blocks) {
 		t.Fatalf("%s has %d hashes of %d blocks", golden, len(hashes), len(blocks))
@@ -107,19 +101,10 @@ func record(t *testing.T, python, path, golden string, blocks [][]string, tokens
 // transformersTokens has Python tokenise lines.
 func transformersTokens(t *testing.T, python, path string, lines []string) (tokens [][]int32) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	header, err := gguf.Read(file, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(file.Stat())(t)
+	header := must.Get(gguf.Read(file, info.Size()))(t)
 	of := func(key string) gguf.Value { return header.Values["tokenizer.ggml."+key] }
 	all, special := of("tokens").Strings(), []string{}
 	for i, token := range all {
@@ -127,16 +112,10 @@ func transformersTokens(t *testing.T, python, path string, lines []string) (toke
 			special = append(special, token)
 		}
 	}
-	in, err := json.Marshal(map[string]any{"model": of("model").Text(), "tokens": all, "special": special, "merges": of("merges").Strings(), "lines": lines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(json.Marshal(map[string]any{"model": of("model").Text(), "tokens": all, "special": special, "merges": of("merges").Strings(), "lines": lines}))(t)
 	command := exec.CommandContext(t.Context(), python, "testdata/tokens.py")
 	command.Stdin, command.Stderr = bytes.NewReader(in), os.Stderr
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	if err := json.Unmarshal(out, &tokens); err != nil || len(tokens) != len(lines) {
 		t.Fatalf("%d lines: %v", len(tokens), err)
 	}

@@ -20,6 +20,7 @@ import (
 	_ "github.com/qri-io/jsonschema"
 
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var update = flag.Bool("update", false, "write the list of refused cases")
@@ -71,19 +72,13 @@ func moduleFolder(t *testing.T, module string) string {
 func groups(t *testing.T, name, folder string) map[string][]group {
 	t.Helper()
 	all := map[string][]group{}
-	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(folder, "*.json")))(t)
 	for _, below := range []string{"optional", "optional/format", "format"} {
 		more, _ := filepath.Glob(filepath.Join(folder, below, "*.json"))
 		files = append(files, more...)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		var read []group
 		if err := json.Unmarshal(text, &read); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -175,15 +170,10 @@ func compareRefusals(t *testing.T, refused []string) {
 	slices.Sort(refused)
 	got := strings.Join(refused, "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(refusals, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(refusals, []byte(got), 0o644))
 		return
 	}
-	want, err := os.ReadFile(refusals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(refusals))(t)
 	if got != string(want) {
 		t.Errorf("other groups are refused than %s says (go test -update writes it): now\n%s", refusals, got)
 	}

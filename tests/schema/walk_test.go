@@ -16,6 +16,7 @@ import (
 
 	"github.com/penstock/penstock/host/grammar"
 	"github.com/penstock/penstock/host/grammar/schema"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -41,10 +42,7 @@ func walkVocabulary() ([][]byte, *grammar.Vocabulary) {
 // validator is another implementation of the standard.
 func validator(t *testing.T, document json.RawMessage) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(document)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(document))))(t)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	asURIs(c)
@@ -125,10 +123,7 @@ func shortening(t *testing.T, g *grammar.Grammar, s grammar.State, v *grammar.Vo
 		if err != nil || !ok {
 			t.Fatalf("token %d is in the mask, and does not fit: %v", token, err)
 		}
-		n, err := g.Shortest(next)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(g.Shortest(next))(t)
 		if n < least {
 			best, least = token, n
 		}
@@ -157,10 +152,7 @@ func TestRead_WalksFit(t *testing.T) {
 	refused, tooLong, walks, near := 0, 0, 0, map[bool]int{}
 	const schemas = 400
 	for range schemas {
-		document, err := json.Marshal(randomSchema(r, 3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := must.Get(json.Marshal(randomSchema(r, 3)))(t)
 		g, err := read(document, schema.Options{})
 		if err != nil {
 			refused++

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // keyFile is a file of keys that a test changes.
@@ -30,9 +31,7 @@ func keyFile(t *testing.T) (path string, write func(text string)) {
 	return path, func(text string) {
 		t.Helper()
 		modified = modified.Add(time.Second)
-		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, modified, modified)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, modified, modified)))
 	}
 }
 
@@ -108,18 +107,10 @@ func TestHost_Traces_ReachTheCollector(t *testing.T) {
 	if status != 200 {
 		t.Fatal(text)
 	}
-	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {"hush"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+hosts.Frog+`,"max_tokens":7,"ignore_eos":true}}`)); err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), h.URL()+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {"hush"}}}))(t)
+	must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+hosts.Frog+`,"max_tokens":7,"ignore_eos":true}}`)))
 	for last := ""; !strings.Contains(last, `"type":"end"`); {
-		_, data, err := conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, data := must.Both(conn.Read(t.Context()))(t)
 		last = string(data)
 	}
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Who asks for answers here, and what one of them sends to its plugins.
@@ -81,19 +82,11 @@ func overhear(t *testing.T, h *host.Host, key string) string {
 	for range abi.LimitFaults + 1 { // until it is in quarantine itself
 		all.WriteString(sendAs(t, h, http.MethodPost, "/v1/completions", key, `{"prompt":"Hello","max_tokens":3,"plugins":["traps"]}`))
 	}
-	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), h.URL()+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}}))(t)
 	defer func() { _ = conn.CloseNow() }()
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{"prompt":"Hello","max_tokens":3,"plugins":["traps"]}}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{"prompt":"Hello","max_tokens":3,"plugins":["traps"]}}`)))
 	for !strings.Contains(all.String(), `"type":"error"`) && !strings.Contains(all.String(), `"type":"end"`) {
-		_, frame, err := conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, frame := must.Both(conn.Read(t.Context()))(t)
 		all.Write(frame)
 	}
 	return all.String()
@@ -107,9 +100,7 @@ func TestHost_GuestWords_StayWithTheirClient(t *testing.T) {
 		t.Run(fmt.Sprintf("plugins.log=%v", logged), func(t *testing.T) {
 			dir := t.TempDir()
 			for name, wasm := range repeaters() {
-				if err := os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600))
 			}
 			var log hosts.Buffer
 			change := map[string]any{"server.api_keys": []string{talkerKey, listenerKey}, "server.admin_key": adminSecret, "log.level": "debug",

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // What a service file of llama-server's says about the paths: a prefix of all of them, and files
@@ -16,13 +17,9 @@ import (
 func TestHost_PrefixAndOwnFiles(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	for path, text := range map[string]string{filepath.Join(dir, "index.html"): "mine", outside: "secret"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(outside, filepath.Join(dir, "link")))
 	h := hosts.Open(t, map[string]any{"server.api_prefix": "/llm", "server.ui_dir": dir})
 	hosts.Run(t, h)
 	if !strings.HasSuffix(h.URL(), "/llm") {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // pair is a certificate for this machine with its key, in files.
@@ -43,22 +44,13 @@ func newPair(t *testing.T) *pair {
 // renew writes a new pair whose certificate has a serial number.
 func (p *pair) renew(t *testing.T, serial int64) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "penstock test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key))(t)
+	private := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	p.write(t, p.certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	p.write(t, p.key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
@@ -68,9 +60,7 @@ func (p *pair) write(t *testing.T, path string, text []byte) {
 	t.Helper()
 	p.modified = p.modified.Add(time.Second)
 	fresh := path + ".new"
-	if err := errors.Join(os.WriteFile(fresh, text, 0o600), os.Chtimes(fresh, p.modified, p.modified), os.Rename(fresh, path)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(fresh, text, 0o600), os.Chtimes(fresh, p.modified, p.modified), os.Rename(fresh, path)))
 }
 
 // serial connects anew and returns the serial number of the certificate that the host shows.
@@ -87,10 +77,7 @@ func serial(t *testing.T, h *host.Host) int64 {
 // clientFor trusts the certificate that is there now, and keeps its connections to itself.
 func clientFor(t *testing.T, p *pair) *http.Client {
 	t.Helper()
-	text, err := os.ReadFile(p.certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(p.certificate))(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(text)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
@@ -107,10 +94,7 @@ func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 	h := hosts.OpenLogged(t, slog.NewTextHandler(&log, nil), map[string]any{"server.ssl_cert_file": p.certificate, "server.ssl_key_file": p.key})
 	hosts.Run(t, h)
 	client := clientFor(t, p)
-	answer, err := client.Do(hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+hosts.Frog+`,"ignore_eos":true,"max_tokens":400,"stream":true}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(client.Do(hosts.NewRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+hosts.Frog+`,"ignore_eos":true,"max_tokens":400,"stream":true}`))))(t)
 	defer answer.Body.Close()
 	if answer.ProtoMajor != 2 || answer.StatusCode != 200 {
 		t.Errorf("%s %s", answer.Proto, answer.Status)
@@ -131,10 +115,7 @@ func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
 		t.Errorf("the answer was cut: %v", err)
 	}
-	conn, _, err := websocket.Dial(t.Context(), strings.Replace(h.URL(), "https", "wss", 1)+"/v1/ws", &websocket.DialOptions{HTTPClient: clientFor(t, p)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := must.Both(websocket.Dial(t.Context(), strings.Replace(h.URL(), "https", "wss", 1)+"/v1/ws", &websocket.DialOptions{HTTPClient: clientFor(t, p)}))(t)
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 		t.Error(err)
 	}
@@ -154,14 +135,9 @@ func TestOpen_BrokenCertificate_Fails(t *testing.T) {
 // TestHost_UnixSocket: a path that nobody answers at is taken over, one that is in use is not.
 func TestHost_UnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.sock")
-	left, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(net.Listen("unix", path))(t)
 	left.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := left.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, left.Close())
 	h := hosts.Open(t, map[string]any{"server.listen": path})
 	hosts.Run(t, h)
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

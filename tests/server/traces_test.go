@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // receiver is a collector that keeps what it is sent.
@@ -86,10 +87,7 @@ func TestTraces_Ended_SpansOfOneRequest(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=green")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
 	r := newReceiver(t)
-	traces, err := telemetry.NewTraces(t.Context(), r.URL, "1.2", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	traces := must.Get(telemetry.NewTraces(t.Context(), r.URL, "1.2", slog.New(slog.DiscardHandler)))(t)
 	begin := time.Unix(1e9, 0)
 	header := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
 	traces.Ended(operation.Record{
@@ -100,9 +98,7 @@ func TestTraces_Ended_SpansOfOneRequest(t *testing.T) {
 			Timing: scheduler.Timing{Queued: time.Second, Prefill: 500 * time.Millisecond, Decode: 2 * time.Second}}}},
 	})
 	traces.Ended(operation.Record{Route: "/v1/models", Begin: begin, End: begin}) // the model has not worked
-	if err := traces.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, traces.Close(t.Context()))
 	if r.resource["service.name"] != "penstock" || r.resource["service.version"] != "1.2" || r.resource["deployment.environment.name"] != "test" || r.header.Get("X-Team") != "green" {
 		t.Errorf("resource %v, header %v", r.resource, r.header)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestBraceFunctions(t *testing.T) {
@@ -24,10 +25,7 @@ func TestBraceFunctions(t *testing.T) {
 		"struct":               {"a.h", "struct a {\n  int b[2] = {1, 2};\n};\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := braceFunctions(file{tc.path, []byte(tc.text)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(braceFunctions(file{tc.path, []byte(tc.text)}))(t)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(function{})); diff != "" {
 				t.Errorf("functions (-want +got):\n%s", diff)
 			}

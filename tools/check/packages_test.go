@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestCheckImports(t *testing.T) {
@@ -38,9 +39,7 @@ func TestCheckImports(t *testing.T) {
 func parsed(t *testing.T, text string) goModule {
 	t.Helper()
 	var m goModule
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &m))
 	return m
 }
 

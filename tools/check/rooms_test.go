@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestCompareRooms(t *testing.T) {
@@ -30,10 +31,7 @@ func TestCompareRooms(t *testing.T) {
 			[]string{"the first sentence of host/api has 173 characters, more than 160"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rooms, err := parseRooms("# A\n" + roomsHead + "\n|---|---|---|\n" + tc.rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rooms := must.Get(parseRooms("# A\n" + roomsHead + "\n|---|---|---|\n" + tc.rows))(t)
 			tc.p.ImportPath = module + "/host/api"
 			if diff := cmp.Diff(tc.want, compareRooms(rooms, []goPackage{tc.p})); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
@@ -68,14 +66,8 @@ func TestCheckPicture(t *testing.T) {
 // What the real table of packages forbids, so that an edit there does not lift one of these rules
 // unnoticed.
 func TestRooms_KeepApart(t *testing.T) {
-	text, err := os.ReadFile("../../" + architecture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rooms, err := parseRooms(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../" + architecture))(t)
+	rooms := must.Get(parseRooms(string(text)))(t)
 	const echo, wazero, other = "github.com/labstack/echo/v4", "github.com/tetratelabs/wazero", "github.com/x/y"
 	host, scheduler, native := module+"/host", module+"/scheduler", module+"/native"
 	for _, rule := range []struct {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMissingElsewhere(t *testing.T) {
@@ -25,9 +26,7 @@ func TestMissingElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for file, text := range tc.files {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 			}
 			got, err := missingElsewhere(dir)
 			if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestCheckLines(t *testing.T) {
@@ -23,10 +24,7 @@ func TestCheckLines(t *testing.T) {
 		`"resolved": ` + `"https://x/y.tgz"`:  true,
 		"the model does not work/root itself": false,
 	} {
-		findings, err := checkLines(file{"a.md", []byte("first\n" + text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		findings := must.Get(checkLines(file{"a.md", []byte("first\n" + text)}))(t)
 		if got := len(findings) == 1; got != found {
 			t.Errorf("checkLines(%q) = %v, want a finding: %v", text, findings, found)
 		}
@@ -48,10 +46,7 @@ func TestCheckLicence(t *testing.T) {
 		"absent":  {"a.ts", "", false},
 		"no code": {"a.md", "# A\n", true},
 	} {
-		findings, err := checkLicence(file{tc.path, []byte(tc.text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		findings := must.Get(checkLicence(file{tc.path, []byte(tc.text)}))(t)
 		if ok := len(findings) == 0; ok != tc.ok {
 			t.Errorf("%s: findings %v, want none: %v", name, findings, tc.ok)
 		}
@@ -77,10 +72,7 @@ func TestCheckSize(t *testing.T) {
 		"c++":       {"a.cpp", "namespace a {\nextern \"C\" int f(int x) noexcept {\n" + long + "}\n}\n", []string{"a.cpp:2: f has 82 lines, more than 80"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := checkSize(file{tc.path, []byte(tc.text)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(checkSize(file{tc.path, []byte(tc.text)}))(t)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
@@ -135,10 +127,7 @@ func TestCheckColumns(t *testing.T) {
 		"container file":     {"deploy/Containerfile", "# " + fits, "deploy/Containerfile:1:"},
 		"other":              {"a.txt", long, ""},
 	} {
-		findings, err := checkColumns(file{tc.path, []byte(tc.text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		findings := must.Get(checkColumns(file{tc.path, []byte(tc.text)}))(t)
 		if got := strings.Join(findings, "\n"); tc.line == "" && got != "" || !strings.HasPrefix(got, tc.line) || len(findings) > 1 {
 			t.Errorf("%s: findings %q, want one at %q", name, findings, tc.line)
 		}
@@ -184,10 +173,7 @@ func TestCheckLinks(t *testing.T) {
 // mustFind checks what is found in the text of the README.
 func mustFind(t *testing.T, check func(file) ([]string, error), text string, want []string) {
 	t.Helper()
-	got, err := check(file{"README.md", []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(check(file{"README.md", []byte(text)}))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings in %q (-want +got):\n%s", text, diff)
 	}

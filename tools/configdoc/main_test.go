@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestPage_NamesEveryKeyOnce(t *testing.T) {
@@ -19,10 +20,7 @@ func TestPage_NamesEveryKeyOnce(t *testing.T) {
 }
 
 func TestPage_IsCommitted(t *testing.T) {
-	committed, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	committed := must.Get(os.ReadFile("../../docs/configuration.md"))(t)
 	if string(committed) != page() {
 		t.Error("docs/configuration.md is not what the table gives; run make generate")
 	}

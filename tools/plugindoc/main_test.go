@@ -10,18 +10,13 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestPages_AreCommitted(t *testing.T) {
 	for name, sdk := range sdks {
-		want, err := sdk.page("../..")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(sdk.page("../.."))(t)
+		got := must.Get(os.ReadFile(filepath.Join("../..", name)))(t)
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("%s is not what the SDK's source gives; run make generate:\n%s", name, diff)
 		}
@@ -84,10 +79,7 @@ mod tests {
 
 // What a plugin can name has a row, with its module, its first sentence and its import.
 func TestReadRust_FindsWhatIsPublic(t *testing.T) {
-	items, err := readRust(inRust)
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := must.Get(readRust(inRust))(t)
 	index := map[string]item{}
 	for _, i := range items {
 		index[i.source+"#"+i.name] = i

@@ -7,22 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestSection_Replace_KeepsTheRest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	const other, begin, end = "<!-- make x writes what follows: b -->\nb\n<!-- make x wrote what precedes: b -->\n",
 		"<!-- make x writes what follows: a -->\n", "<!-- make x wrote what precedes: a -->\n"
 	write("# Title\n" + other + begin + "old\n" + end + "the end\n")
 	for range 2 { // a second run changes nothing
-		if err := Of("make x", "a").Replace(path, "new\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Of("make x", "a").Replace(path, "new\n"))
 	}
 	got, err := os.ReadFile(path)
 	if want := "# Title\n" + other + begin + "new\n" + end + "the end\n"; err != nil || string(got) != want {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // cached are the files of compiled code in a folder, and their bytes.
@@ -77,9 +78,7 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 			}
 			for path, good := range whole {
 				for what, bad := range damaged(good, tc.bytes) {
-					if err := os.WriteFile(path, bad, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.WriteFile(path, bad, 0o600))
 					if log := runIn(t, dir, guest()); !strings.Contains(log, "compiled anew") {
 						t.Errorf("%s: nothing was said: %s", what, log)
 					}
@@ -87,9 +86,7 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 						t.Errorf("%s: the entry was not fixed", what)
 					}
 				}
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Remove(path))
 				if log := runIn(t, dir, guest()); strings.Contains(log, "compiled anew") == (filepath.Base(path) == sumFile) || !bytes.Equal(cached(t, dir)[path], good) {
 					t.Errorf("%s is missing: the entry was not fixed, or not what is there was said: %s", path, log)
 				}
@@ -111,19 +108,12 @@ func damaged(good []byte, n int) map[string][]byte {
 
 func TestCache_Size_IsBounded(t *testing.T) {
 	dir := t.TempDir()
-	c, err := openCache(dir, 1<<20, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(openCache(dir, 1<<20, slog.New(slog.DiscardHandler)))(t)
 	fill := func(module string, size int) {
 		entry := c.entryPath(module)
-		if err := errors.Join(os.Mkdir(entry, 0o700), os.WriteFile(filepath.Join(entry, sumFile), make([]byte, size), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(entry, 0o700), os.WriteFile(filepath.Join(entry, sumFile), make([]byte, size), 0o600)))
 		c.markUsed(entry)
-		if err := c.evict(module); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.evict(module))
 	}
 	kept := func(module string) bool { return len(cached(t, c.entryPath(module))) > 0 }
 	fill("a", 300<<10)
@@ -165,9 +155,7 @@ func TestOpenCache_RefusesTheFolderOfAnotherUser(t *testing.T) {
 		t.Skip("only root can give a folder away")
 	}
 	dir := t.TempDir()
-	if err := os.Chown(dir, 65534, -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(dir, 65534, -1))
 	if log := runIn(t, dir, answering()); !strings.Contains(log, "belongs to user 65534") {
 		t.Error(log)
 	}
@@ -180,9 +168,7 @@ func TestOpenCache_RefusesTheFolderOfAnotherUser(t *testing.T) {
 func TestCache_CannotBeWritten_CompilesAllTheSame(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "code")
 	c, _ := newCompiler(t, dir)
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(dir))
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // no folder can be made there
 		t.Fatal(err)
 	}

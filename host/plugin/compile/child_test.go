@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // large is a guest that is left to a child.
@@ -163,16 +164,10 @@ func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	run(t, first, a)
 	run(t, first, b)
 	path := func(g *asm.Guest) string {
-		path, err := onlyFile(filepath.Join(entryOf(t, first, g), codeDir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return must.Get(onlyFile(filepath.Join(entryOf(t, first, g), codeDir)))(t)
 	}
 	err := os.Rename(path(b), path(a))
-	if err := errors.Join(err, os.Rename(filepath.Join(entryOf(t, first, b), sumFile), filepath.Join(entryOf(t, first, a), sumFile))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, os.Rename(filepath.Join(entryOf(t, first, b), sumFile), filepath.Join(entryOf(t, first, a), sumFile))))
 	for _, tc := range []struct {
 		want   int32
 		change func(*fuel.Limits)
@@ -201,9 +196,7 @@ func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 	load()
 	dir := filepath.Join(entryOf(t, c, g), codeDir)
 	code, err := onlyFile(dir)
-	if err := errors.Join(err, os.Rename(code, filepath.Join(filepath.Dir(code), strings.Repeat("0", 2*sha256.Size)))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, os.Rename(code, filepath.Join(filepath.Dir(code), strings.Repeat("0", 2*sha256.Size)))))
 	load()
 	load()
 	if now, err := onlyFile(dir); err != nil || now != code {
@@ -235,9 +228,7 @@ func TestChildEnvironment_HasNoSecrets(t *testing.T) {
 // A child that could not do it is told of, once and not at length.
 func TestCompileInChild_Fails_IsLogged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	c, log := newCompiler(t, "")
 	if made, err := c.compileInChild(t.Context(), large("guest").Wasm(), filepath.Join(file, strings.Repeat("x", 200))); made || err != nil {
 		t.Errorf("made %v, %v", made, err)
@@ -289,10 +280,7 @@ func TestCompiler_Compile_HeavyModulesInAChild(t *testing.T) {
 		}
 		compiler, _ := newCompiler(t, t.TempDir())
 		times := configured(t, wazero.NewRuntimeConfig)
-		code, err := compile(t.Context(), compiler, c.guest.Wasm())
-		if err != nil {
-			t.Fatal(err)
-		}
+		code := must.Get(compile(t.Context(), compiler, c.guest.Wasm()))(t)
 		if err := code.Close(); err != nil {
 			t.Error(err)
 		}

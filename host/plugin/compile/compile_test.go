@@ -23,6 +23,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // configured has wazero configured in another way for a test, and returns how often it was.
@@ -99,18 +100,13 @@ func TestCompiler_Entry_NamesTheMaker(t *testing.T) {
 func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 	other := t.TempDir()
 	wasm := large("guest").Wasm()
-	if err := fillEntry(t.Context(), wasm, other, fuel.DefaultLimits()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fillEntry(t.Context(), wasm, other, fuel.DefaultLimits()))
 	for _, done := range []bool{true, false} {
 		c, log := newCompiler(t, t.TempDir())
 		entry := c.cache.entryPath("module")
-		code, err := c.obtain(t.Context(), wasm, entry, func(context.Context, []byte, string) (bool, error) {
+		code := must.Get(c.obtain(t.Context(), wasm, entry, func(context.Context, []byte, string) (bool, error) {
 			return done, os.CopyFS(entry, os.DirFS(other))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if err := code.Close(); err != nil {
 			t.Error(err)
 		}
@@ -124,19 +120,11 @@ func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 // filling stays.
 func TestCache_LeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	killed, release, err := atomicfile.MkdirTemp(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	killed, release := must.Both(atomicfile.MkdirTemp(dir))(t)
 	release()
-	fresh, release, err := atomicfile.MkdirTemp(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh, release := must.Both(atomicfile.MkdirTemp(dir))(t)
 	defer release()
-	if err := os.WriteFile(filepath.Join(killed, sumFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(killed, sumFile), nil, 0o600))
 	c, _ := newCompiler(t, dir)
 	for _, g := range []*asm.Guest{newGuest("guest"), large("guest")} {
 		for _, code := range [][]byte{{0x7c}, {0xfe, 0}} { // an operand is missing; no such instruction

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) {
@@ -59,23 +60,15 @@ func run(t *testing.T, c *Compiler, g *asm.Guest) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := code.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.Close(t, code)
 	r := &running{Code: code}
-	if err := fuel.Offer(t.Context(), code.Runtime); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fuel.Offer(t.Context(), code.Runtime))
 	emit := api.GoModuleFunc(func(_ context.Context, m api.Module, stack []uint64) {
 		text, _ := m.Memory().Read(uint32(stack[0]), uint32(stack[1]))
 		r.emitted = append(r.emitted, text...)
 	})
 	host := code.Runtime.NewHostModuleBuilder(abi.Module).NewFunctionBuilder()
-	if _, err := host.WithGoModuleFunction(emit, []api.ValueType{api.ValueTypeI32, api.ValueTypeI32}, nil).Export(abi.ImportEmit).Instantiate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(host.WithGoModuleFunction(emit, []api.ValueType{api.ValueTypeI32, api.ValueTypeI32}, nil).Export(abi.ImportEmit).Instantiate(t.Context()))(t)
 	if r.guest, err = code.Runtime.InstantiateModule(t.Context(), code.Compiled, wazero.NewModuleConfig()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestTable_Row_IsThatOfTheLongestEntry(t *testing.T) {
@@ -76,19 +77,11 @@ func TestChains_DrawAsTheParametersSay(t *testing.T) {
 
 func draws(t *testing.T, changes string, row []float32, n int) (counts [5]int) {
 	t.Helper()
-	make, err := Chains([]byte(`{"min_p":0,"top_p":1,"repeat_penalty":2}`))(t.Context(), []byte(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stages, err := make(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	make := must.Get(Chains([]byte(`{"min_p":0,"top_p":1,"repeat_penalty":2}`))(t.Context(), []byte(changes)))(t)
+	stages := must.Get(make(7))(t)
 	for range n {
 		v := &chain.View{Row: row, N: -1, Chosen: -1}
-		if err := stages[0].Apply(v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, stages[0].Apply(v))
 		counts[v.Chosen]++
 	}
 	return counts

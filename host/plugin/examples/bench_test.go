@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/grammar/grammartest"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // many is a vocabulary the size of Llama 3's: newWords, then made-up words of 2 to 12 letters,
@@ -144,7 +146,7 @@ func TestJSONSchema_LargeVocabulary_FitsTheFuel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustFit(t, schema, text)
+		must.Do(t, grammartest.Fits(schema, text))
 	}
 }
 

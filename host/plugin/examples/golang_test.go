@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -107,17 +108,10 @@ func TestGo_Stage_CallsOnlyWhatIsImplemented(t *testing.T) {
 	var row chain.Row
 	for range 10 {
 		row.Lend([][]float32{make([]float32, len(newWords()))}, &sync.WaitGroup{})
-		if err := c.Prepare(); err != nil {
-			t.Fatal(err)
-		}
-		token, _, err := c.Draw(&row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Prepare())
+		token, _ := must.Both(c.Draw(&row))(t)
 		row.Return()
-		if _, err := c.Accept(0, token, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Accept(0, token, nil))(t)
 	}
 	if s.Rule() != nil || rows != 0 || !maps.Equal(made, calls{abi.ExportPrepare: 10, abi.ExportAccept: 10}) {
 		t.Errorf("candidates of %d rows, and calls %v", rows, made)

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -29,10 +30,7 @@ var prompt = []scheduler.Token{1, 2, 3}
 func generate(t *testing.T, m *load.Plugin, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
 	t.Helper()
 	config := slices.Concat([]byte(`{"schema":`), schema, []byte(`}`))
-	s, err := stage.New(m, plugin.RequestInfo{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(m, plugin.RequestInfo{Config: config, MaxTokens: maxTokens, ContextSize: 4096}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -85,13 +83,6 @@ func draw(mask []uint32, r *rand.Rand) scheduler.Token {
 	return scheduler.Token(32*at + bits.TrailingZeros32(word))
 }
 
-func mustFit(t *testing.T, schema []byte, text string) {
-	t.Helper()
-	if err := grammartest.Fits(schema, text); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 	w := newWords()
 	m := loaded(t, "json-schema", w)
@@ -104,7 +95,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 			if err != nil {
 				t.Fatalf("schema %s with %d tokens: %v", schema, least+extra, err)
 			}
-			mustFit(t, schema, text)
+			must.Do(t, grammartest.Fits(schema, text))
 		}
 	}
 }
@@ -132,11 +123,8 @@ func TestJSONSchema_References_MayRecur(t *testing.T) {
 	schema := []byte(`{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"id":{"type":"integer"},
 		"items":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["id","items"]}}}`)
 	for seed := range uint64(20) {
-		text, err := generate(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 2)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustFit(t, schema, text)
+		text := must.Get(generate(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 2))))(t)
+		must.Do(t, grammartest.Fits(schema, text))
 	}
 }
 
@@ -168,29 +156,17 @@ func TestJSONSchema_Refuses_ByName(t *testing.T) {
 func TestJSONSchema_Rewind_TakesBack(t *testing.T) {
 	w := newWords()
 	m := loaded(t, "json-schema", w)
-	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(m, plugin.RequestInfo{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50}))(t)
 	defer func() { _ = s.Close() }() // tested elsewhere
-	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
-	first, err := s.Prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1}, 1))
+	first := must.Get(s.Prepare())(t)
 	before := slices.Clone(first.Mask)
-	if _, err := s.Accept('['); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Accept('['))(t)
 	second, err := s.Prepare()
 	if err != nil || slices.Equal(before, second.Mask) {
 		t.Fatalf("the mask is the same after a token: %v", err)
 	}
-	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1}, 1))
 	if again, err := s.Prepare(); err != nil || !slices.Equal(before, again.Mask) {
 		t.Errorf("the mask is another one after taking the token back: %v", err)
 	}
@@ -210,7 +186,7 @@ func TestJSONSchema_LargeEnum_Works(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d values: %v", n, err)
 		}
-		mustFit(t, schema, text)
+		must.Do(t, grammartest.Fits(schema, text))
 	}
 }
 
@@ -279,10 +255,7 @@ func mustLeaveRoom(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Helper()
 	most, memory := map[string]stage.Usage{}, 0
 	for seed := range uint64(steadytest.InLongTest(3, 1)) {
-		s, err := stage.New(m, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(stage.New(m, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096}))(t)
 		text, err := write(s, w, 1000, rand.New(rand.NewPCG(seed, 9)), func(call string) {
 			u := s.Usage()
 			memory = max(memory, u.Memory)
@@ -293,7 +266,7 @@ func mustLeaveRoom(t *testing.T, m *load.Plugin, w words, schema []byte) {
 		if err != nil {
 			t.Errorf("after %.200q: %s", text, plugin.Told(err))
 		} else {
-			mustFit(t, schema, text)
+			must.Do(t, grammartest.Fits(schema, text))
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -330,14 +303,9 @@ func BenchmarkJSONSchema_Answer(b *testing.B) {
 			config := fmt.Appendf(nil, `{"schema":%s}`, schema)
 			var took []time.Duration
 			for seed := uint64(0); b.Loop(); seed++ {
-				s, err := stage.New(m, plugin.RequestInfo{Config: config, MaxTokens: 200, ContextSize: 4096})
-				if err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(stage.New(m, plugin.RequestInfo{Config: config, MaxTokens: 200, ContextSize: 4096}))(b)
 				took = append(took, prepares(b, s, w, rand.New(rand.NewPCG(seed, 12)))...)
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, s.Close())
 			}
 			slices.Sort(took)
 			sum := time.Duration(0)
@@ -354,9 +322,7 @@ func BenchmarkJSONSchema_Answer(b *testing.B) {
 // prepares lets a stage write an answer and tells how long each mask took.
 func prepares(b *testing.B, s *stage.Stage, w words, r *rand.Rand) []time.Duration {
 	b.Helper()
-	if err := s.Reset(prompt, len(prompt)); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.Reset(prompt, len(prompt)))
 	var took []time.Duration
 	for range 200 {
 		begun := time.Now()
@@ -386,6 +352,6 @@ func TestJSONSchema_WidePatterns_FitTheFuel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: after %q: %v", schema, text, err)
 		}
-		mustFit(t, []byte(schema), text)
+		must.Do(t, grammartest.Fits([]byte(schema), text))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -45,17 +46,10 @@ func (nameless) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil 
 
 func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...native.SamplerKind) *native.Sampler {
 	t.Helper()
-	s, err := native.NewSampler(m, native.SamplerOptions{
+	s := must.Get(native.NewSampler(m, native.SamplerOptions{
 		Chain: chain, Select: native.SelectDist, Seed: minPSeed, SamplerNumbers: native.SamplerNumbers{MinP: minP, TopK: seenBest, RepeatPenalty: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	}))(t)
+	must.Close(t, s)
 	return s
 }
 
@@ -96,10 +90,7 @@ func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 				own, dist := newNativeSampler(t, model, minP, native.TopK, native.MinP), newNativeSampler(t, model, minP)
 				for i := range pairs {
 					row := rows.next()
-					want, err := own.Sample(row)
-					if err != nil {
-						t.Fatal(err)
-					}
+					want := must.Get(own.Sample(row))(t)
 					left := applied(t, stage, row)
 					v := native.Candidates{ID: left.ID, Logit: left.Logit, N: left.N, Chosen: -1}
 					if err := dist.Apply(&v); err != nil || v.Chosen != want {
@@ -124,26 +115,19 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	rows := newRows(3)
 	for _, minP := range minPs {
 		stage := begun(t, module, plugin.RequestInfo{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
-		own, err := native.NewSampler(model, native.SamplerOptions{
+		own := must.Get(native.NewSampler(model, native.SamplerOptions{
 			Chain: []native.SamplerKind{native.TopK, native.MinP}, Select: native.SelectNone,
 			SamplerNumbers: native.SamplerNumbers{MinP: minP, TopK: seenBest, RepeatPenalty: 1},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		for i := range pairs {
 			row := slices.Clone(rows.next())
 			kept := native.Candidates{Row: row, N: -1, Chosen: -1}
-			if err := own.Apply(&kept); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, own.Apply(&kept))
 			want := drawAt(kept.ID[:kept.N], kept.Logit[:kept.N], uniformAt(minPSeed, 1+i))
 			if got := applied(t, stage, row).Chosen; got != want {
 				t.Fatalf("min_p %v, draw %d: the plugin chose %d, by llama.cpp's rule it is %d of %d", minP, i, got, want, kept.N)
 			}
-			if _, err := stage.Accept(want); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(stage.Accept(want))(t)
 		}
 		if err := own.Close(); err != nil {
 			t.Error(err)
@@ -153,24 +137,15 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 
 func nativeModel(t *testing.T) *native.Model {
 	t.Helper()
-	model, err := native.LoadModel(t.Context(), filepath.Join("..", "..", "model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := model.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	model := must.Get(native.LoadModel(t.Context(), filepath.Join("..", "..", "model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true}))(t)
+	must.Close(t, model)
 	return model
 }
 
 func applied(t *testing.T, s *stage.Stage, row []float32) chain.View {
 	t.Helper()
 	v := chain.View{Row: row, N: -1, Chosen: -1}
-	if err := s.Apply(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(&v))
 	return v
 }
 
@@ -199,19 +174,14 @@ func uniformAt(seed uint64, position int) float64 {
 func TestDynamicTemperature_LlamaCpp_TakesTheSame(t *testing.T) {
 	rows := newRows(5)
 	stage := begun(t, loaded(t, "dynamic-temperature", nameless{}), plugin.RequestInfo{Config: []byte(`{"min":0.4,"max":1.6,"exponent":1.3}`), MaxTokens: 1})
-	own, err := native.NewSampler(nativeModel(t), native.SamplerOptions{
+	own := must.Get(native.NewSampler(nativeModel(t), native.SamplerOptions{
 		Chain: []native.SamplerKind{native.TopK, native.Temperature}, Select: native.SelectNone,
 		SamplerNumbers: native.SamplerNumbers{TopK: seenBest, Temperature: 1, DynatempRange: 0.6, DynatempExponent: 1.3, RepeatPenalty: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for i := range 50 {
 		row := slices.Clone(rows.next())
 		want := native.Candidates{Row: row, N: -1, Chosen: -1}
-		if err := own.Apply(&want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, own.Apply(&want))
 		got := applied(t, stage, row)
 		for k := range got.N {
 			if k >= want.N || got.ID[k] != want.ID[k] || math.Abs(float64(got.Logit[k]-want.Logit[k])) > 1e-4 {

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const goSDK = "github.com/penstock/penstock/plugins/sdk/go"
@@ -25,10 +26,7 @@ type builder struct{ dir string }
 
 func newBuilder(t *testing.T) builder {
 	t.Helper()
-	sdk, err := filepath.Abs(filepath.Join("..", "..", "..", "plugins", "sdk", "go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sdk := must.Get(filepath.Abs(filepath.Join("..", "..", "..", "plugins", "sdk", "go")))(t)
 	b := builder{t.TempDir()}
 	b.write(t, "go.mod", fmt.Sprintf("module coin\n\ngo 1.24\n\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", goSDK, sdk))
 	return b
@@ -36,9 +34,7 @@ func newBuilder(t *testing.T) builder {
 
 func (b builder) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600))
 }
 
 // plugin writes a plugin with these methods.
@@ -56,10 +52,7 @@ func (b builder) build(t *testing.T) (wasm []byte, said string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, string(out)
 	}
-	wasm, err := os.ReadFile(filepath.Join(b.dir, "coin.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wasm = must.Get(os.ReadFile(filepath.Join(b.dir, "coin.wasm")))(t)
 	return wasm, ""
 }
 
@@ -97,25 +90,14 @@ func TestGo_Load_Mistakes(t *testing.T) {
 // however much it makes for a token.
 func TestTinyGo_Garbage_IsCollectedWithinTheFuel(t *testing.T) {
 	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Vocabulary = newWords() })
-	p, err := l.Load(t.Context(), buildGarbage(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Load(t.Context(), buildGarbage(t)))(t)
 	t.Cleanup(p.Release)
 	for _, c := range []struct{ kib, garbage, tokens int }{
 		{64, 4096, 2000}, {2048, 4096, 2000}, {16384, 4096, 500}, {2048, 1 << 20, 200}, {16384, 1 << 20, 200},
 	} {
-		config, err := p.CheckConfig(fmt.Appendf(nil, `{"kib":%d,"garbage":%d}`, c.kib, c.garbage))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := stage.New(p, plugin.RequestInfo{Config: config, MaxTokens: c.tokens, ContextSize: 4096})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Reset([]int32{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(p.CheckConfig(fmt.Appendf(nil, `{"kib":%d,"garbage":%d}`, c.kib, c.garbage)))(t)
+		s := must.Get(stage.New(p, plugin.RequestInfo{Config: config, MaxTokens: c.tokens, ContextSize: 4096}))(t)
+		must.Do(t, s.Reset([]int32{1}, 1))
 		most := int64(0)
 		for n := range c.tokens {
 			if err := s.Apply(&chain.View{ID: []int32{1, 2}, Logit: []float32{2, 1}, N: 2, Chosen: -1}); err != nil {
@@ -135,30 +117,19 @@ func TestTinyGo_Garbage_IsCollectedWithinTheFuel(t *testing.T) {
 // buildGarbage builds testdata/garbage with TinyGo and the target of this checkout's SDK.
 func buildGarbage(t *testing.T) []byte {
 	t.Helper()
-	tool, err := filepath.Abs("../../../build/tools/tinygo/bin/tinygo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := must.Get(filepath.Abs("../../../build/tools/tinygo/bin/tinygo"))(t)
 	if _, err := os.Stat(tool); err != nil {
 		t.Fatal("TinyGo is missing: run `make plugins` first")
 	}
-	sdk, err := filepath.Abs("../../../plugins/sdk/go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(filepath.Join("testdata", "garbage", "main.go.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sdk := must.Get(filepath.Abs("../../../plugins/sdk/go"))(t)
+	source := must.Get(os.ReadFile(filepath.Join("testdata", "garbage", "main.go.txt")))(t)
 	const module = "github.com/penstock/penstock/plugins/sdk/go"
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"main.go": string(source),
 		"go.mod":  "module garbage\n\ngo 1.24\n\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + sdk + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	out := filepath.Join(dir, "garbage.wasm")
 	build := exec.Command(tool, "build", "-target="+filepath.Join(sdk, "target.json"), "-opt=2", "-panic=trap", "-no-debug", "-o", out, ".")
@@ -166,9 +137,5 @@ func buildGarbage(t *testing.T) []byte {
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	wasm, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
+	return must.Get(os.ReadFile(out))(t)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin/drive"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -49,9 +50,7 @@ func beams(t *testing.T, p *session.Player, s *session.Session, random *rand.Ran
 	if _, err := p.Update(t.Context(), s); err != nil || len(s.Calls) != 2 || len(s.Calls[1].Outputs) != 1 {
 		t.Fatalf("%v: %+v, %v", config, s.Calls, err)
 	}
-	if err := json.Unmarshal(s.Calls[1].Outputs[0], &output); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(s.Calls[1].Outputs[0], &output))
 	return output.Beams
 }
 
@@ -246,9 +245,7 @@ func TestConsensus_Run_ConfidenceIsThePapers(t *testing.T) {
 			}
 			Votes map[string]float64
 		}
-		if err := json.Unmarshal(s.Calls[1].Outputs[0], &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(s.Calls[1].Outputs[0], &got))
 		threshold, votes := math.Inf(1), map[string]float64{}
 		for i, a := range got.Answers {
 			branch := append([]session.Token(nil), s.Request.Prompt...)
@@ -348,9 +345,7 @@ func isPosterior(t *testing.T, p *session.Player, f *session.File, closed bool) 
 				Weight float64
 			}
 		}
-		if err := json.Unmarshal(s.Calls[1].Outputs[0], &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(s.Calls[1].Outputs[0], &got))
 		z := math.Exp(got.LogEvidence)
 		if last := len(s.Calls[1].Shown[0]); closed && last == s.Request.MaxTokens {
 			z = 0 // no particle was closed in time, so an open one was shown

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sources is where the examples are.
@@ -69,10 +70,7 @@ func TestGoldenCases_ComeOutAsTheySay(t *testing.T) {
 
 func readSessions(t *testing.T, file string) *session.File {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	f, err := session.Read(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%s: %v", filepath.Base(file), err)
@@ -82,15 +80,8 @@ func readSessions(t *testing.T, file string) *session.File {
 
 func newPlayer(t *testing.T, name string, f *session.File) *session.Player {
 	t.Helper()
-	p, err := session.NewPlayer(t.Context(), load.File{Content: read(t, name)}, f, plugin.HostOptions{CacheDir: codeCache})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	p := must.Get(session.NewPlayer(t.Context(), load.File{Content: read(t, name)}, f, plugin.HostOptions{CacheDir: codeCache}))(t)
+	must.Close(t, p)
 	return p
 }
 
@@ -131,10 +122,7 @@ func play(t *testing.T, p *session.Player, f *session.File) {
 func TestGoldenCases_FindAChange(t *testing.T) {
 	text := `{"penstock_session":1,"vocabulary":{"pieces":["a","b","c"]},"sessions":[{"plugin":{"name":"min-p"},"request":{"config":{"min_p":0.5}},
 		"calls":[{"call":"open"},{"call":"sample","ids":[0,1,2],"logits":[3,2.5,2],"answer":-3}]}]}`
-	f, err := session.Read(bytes.NewReader([]byte(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Read(bytes.NewReader([]byte(text))))(t)
 	for _, name := range []string{"min-p", "stdgo/min-p"} {
 		p := newPlayer(t, name, f)
 		for config, differs := range map[string]bool{`{"min_p":0.5}`: false, `{"min_p":0.3}`: true, `{}`: true} {
@@ -157,9 +145,7 @@ func TestGoldenCases_Whole_FindsWhatComparesNothing(t *testing.T) {
 		`{"plugin":{"name":"min-p"},"request":{},"calls":[{"call":"open"},{"call":"sample","ids":[0],"logits":[3],"left":{}}]}`: "",
 	} {
 		f := &session.File{}
-		if err := json.Unmarshal([]byte(`{"sessions":[`+text+`]}`), f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(`{"sessions":[`+text+`]}`), f))
 		if got := fmt.Sprint(whole("min-p", f)); !strings.Contains(got, cmp.Or(want, "<nil>")) {
 			t.Errorf("%s: %s, want %q", text, got, want)
 		}

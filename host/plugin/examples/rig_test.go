@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // codeCache is where all tests keep what was compiled, so that each module is compiled once.
@@ -111,11 +112,7 @@ func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 
 func mustJSON(t testing.TB, value any) []byte {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(json.Marshal(value))(t)
 }
 
 // TestFixtures_OldModulesBehaveAsBefore loads modules that were built before v1 had its later
@@ -129,20 +126,14 @@ func TestFixtures_OldModulesBehaveAsBefore(t *testing.T) {
 	for _, module := range modules {
 		name := strings.TrimSuffix(filepath.Base(module), ".wasm")
 		t.Run(name, func(t *testing.T) {
-			wasm, err := os.ReadFile(module)
-			if err != nil {
-				t.Fatal(err)
-			}
+			wasm := must.Get(os.ReadFile(module))(t)
 			files, err := filepath.Glob(filepath.Join("testdata", "v1", name+".*.json"))
 			if err != nil || len(files) == 0 {
 				t.Fatalf("it has no sessions: %v", err)
 			}
 			for _, file := range files {
 				f := readSessions(t, file)
-				p, err := session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(session.NewPlayer(t.Context(), load.File{Content: wasm}, f, plugin.HostOptions{}))(t)
 				play(t, p, f)
 				if err := p.Close(); err != nil {
 					t.Error(err)
@@ -171,14 +162,11 @@ func TestGoldenCases_Model_TellWhatDiffers(t *testing.T) {
 		`"outputs":[{"beams":[{"score":-0.38014,"text":"bc","tokens":[2,3]},{"score":-0.8574,"text":"a","tokens":[1]}]}]`: "",
 		`"outputs":[{"beams":[{"score":-0.38114,"text":"bc","tokens":[2,3]},{"score":-0.8574,"text":"a","tokens":[1]}]}]`: "outputs: recorded",
 	} {
-		f, err := session.Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["","a","b","c","go"],"attributes":{"end":[0]}},"sessions":[
+		f := must.Get(session.Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["","a","b","c","go"],"attributes":{"end":[0]}},"sessions":[
 			{"plugin":{"name":"beam"},"request":{"config":{"width":2},"prompt":[4],"max_tokens":8,"choices":2},"model":[
 				{"after":[4],"probabilities":[0.01,0.6,0.37,0.01,0.01]},{"after":[1],"probabilities":[0.3,0.2,0.2,0.2,0.1]},
 				{"after":[2],"probabilities":[0.01,0.01,0.01,0.96,0.01]},{"after":[3],"probabilities":[0.9,0.03,0.03,0.03,0.01]}],
-			"calls":[{"call":"open"},{"call":"run",` + outcome + `}]}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+			"calls":[{"call":"open"},{"call":"run",` + outcome + `}]}]}`)))(t)
 		d, err := newPlayer(t, "beam", f).Play(t.Context(), &f.Sessions[0])
 		if err != nil || (d == nil) != (want == "") || d != nil && !strings.Contains(d.String(), want) {
 			t.Errorf("%s: %v, %v, want %q", outcome, d, err, want)

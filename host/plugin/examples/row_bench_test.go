@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // rowSize is Llama 3's vocabulary.
@@ -74,10 +75,7 @@ func benchmarkRow(b *testing.B, useNative bool, g *asm.Guest, logits []float32) 
 		o.TopK, o.FirstInvalid = highest, native.FirstInvalid
 	}
 	loader := load.New(o)
-	p, err := loader.Load(context.Background(), g.Wasm())
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(loader.Load(context.Background(), g.Wasm()))(b)
 	b.Cleanup(func() {
 		p.Release()
 		if err := loader.Close(context.Background()); err != nil {
@@ -88,9 +86,7 @@ func benchmarkRow(b *testing.B, useNative bool, g *asm.Guest, logits []float32) 
 	if useNative {
 		c.MaskBy(masker{})
 	}
-	if err := c.Prepare(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, c.Prepare())
 	var row chain.Row
 	var loans sync.WaitGroup
 	b.ReportAllocs()

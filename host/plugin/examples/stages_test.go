@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // opened is a stage that is open after a prompt of one token, 0.
@@ -23,22 +24,10 @@ func opened(t testing.TB, m *load.Plugin, config string) *stage.Stage {
 // own.
 func begun(t testing.TB, m *load.Plugin, r plugin.RequestInfo) *stage.Stage {
 	t.Helper()
-	var err error
-	if r.Config, err = m.CheckConfig(r.Config); err != nil {
-		t.Fatal(err)
-	}
-	s, err := stage.New(m, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := s.Reset([]scheduler.Token{0}, 1); err != nil {
-		t.Fatal(err)
-	}
+	r.Config = must.Get(m.CheckConfig(r.Config))(t)
+	s := must.Get(stage.New(m, r))(t)
+	must.Close(t, s)
+	must.Do(t, s.Reset([]scheduler.Token{0}, 1))
 	return s
 }
 
@@ -54,23 +43,16 @@ func randomRow(seed uint64, n int) []float32 {
 // TestPromptLookup_Draft_GoesOnAsThePromptDid has the module guess: sessions have no such call.
 func TestPromptLookup_Draft_GoesOnAsThePromptDid(t *testing.T) {
 	m := loaded(t, "prompt-lookup", newWords())
-	s, err := stage.New(m, plugin.RequestInfo{Config: []byte(`{"tokens":2}`), MaxTokens: 50, ContextSize: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(m, plugin.RequestInfo{Config: []byte(`{"tokens":2}`), MaxTokens: 50, ContextSize: 4096}))(t)
 	defer func() { _ = s.Close() }() // tested elsewhere
 	prompt := []scheduler.Token{1, 2, 3, 4, 5}
-	if err := s.Reset(prompt, len(prompt)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset(prompt, len(prompt)))
 	for _, c := range []struct {
 		accept scheduler.Token
 		most   int
 		want   []scheduler.Token
 	}{{1, 16, nil}, {2, 16, prompt[2:]}, {3, 1, prompt[3:4]}, {9, 16, nil}} {
-		if _, err := s.Accept(c.accept); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accept(c.accept))(t)
 		if got := s.Foresee(c.most); !slices.Equal(got, c.want) {
 			t.Errorf("after %d it guesses %v, want %v", c.accept, got, c.want)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/watermark"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -22,14 +23,8 @@ var watermarkKey = strings.Repeat("5a", 32)
 // marking is a stage with the plan that the watermark makes for a scheme.
 func marking(t testing.TB, m *load.Plugin, scheme string) *stage.Stage {
 	t.Helper()
-	config, err := m.CheckConfig(fmt.Appendf(nil, `{"key":%q,"scheme":%q,"delta":3}`, watermarkKey, scheme))
-	if err != nil {
-		t.Fatal(err)
-	}
-	planned, err := m.With(t.Context(), "me", config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(m.CheckConfig(fmt.Appendf(nil, `{"key":%q,"scheme":%q,"delta":3}`, watermarkKey, scheme)))(t)
+	planned := must.Get(m.With(t.Context(), "me", config))(t)
 	t.Cleanup(planned.Release)
 	return begun(t, planned, plugin.RequestInfo{Config: config, MaxTokens: 500, ContextSize: 4096})
 }
@@ -41,21 +36,14 @@ func marked(t testing.TB, s *stage.Stage, random *rand.Rand, vocabulary int) sch
 	for i := range row {
 		row[i] = float32(2 * random.NormFloat64())
 	}
-	prepared, err := s.Prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	prepared := must.Get(s.Prepare())(t)
 	for _, b := range prepared.Bias {
 		row[b.Token] += b.Value
 	}
 	v := &chain.View{Row: row, N: -1, Chosen: -1}
-	if err := s.Apply(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(v))
 	token := v.Likeliest() // where it is not marked, by the chance of the row
-	if _, err := s.Accept(token); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Accept(token))(t)
 	return token
 }
 
@@ -77,10 +65,7 @@ func TestWatermark_Marks_AreWhatTheDetectorFinds(t *testing.T) {
 			{watermarkKey, scheme, true}, {strings.Repeat("5b", 32), scheme, false},
 			{watermarkKey, map[string]string{watermark.Gumbel: watermark.Green, watermark.Green: watermark.Gumbel}[scheme], false},
 		} {
-			d, err := watermark.New(watermark.Config{Key: c.key, Scheme: c.scheme, Context: watermark.DefaultContext, Gamma: watermark.DefaultGamma})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(watermark.New(watermark.Config{Key: c.key, Scheme: c.scheme, Context: watermark.DefaultContext, Gamma: watermark.DefaultGamma}))(t)
 			if r := d.Detect(text); r.Scored < 290 || c.found != (r.PValue < 1e-9) {
 				t.Errorf("%s, looked for %s with %.8s…: %+v", scheme, c.scheme, c.key, r)
 			}

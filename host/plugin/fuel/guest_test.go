@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/memory"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // fn is a function of a test module, exported under its name if it has one.
@@ -92,9 +93,7 @@ func newRuntime(t testing.TB) wazero.Runtime {
 	t.Helper()
 	r := wazero.NewRuntime(context.Background())
 	t.Cleanup(func() { r.Close(context.Background()) })
-	if err := Offer(context.Background(), r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Offer(context.Background(), r))
 	return r
 }
 
@@ -106,20 +105,14 @@ func instantiate(t testing.TB, r wazero.Runtime, wasm []byte) *live {
 	if err != nil {
 		t.Fatalf("rewrite: %v", err)
 	}
-	region, err := memory.New(uint64(info.MemoryPages)<<16, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	region := must.Get(memory.New(uint64(info.MemoryPages)<<16, nil))(t)
 	ctx := experimental.WithMemoryAllocator(context.Background(), region)
 	mod, err := r.InstantiateWithConfig(ctx, info.Wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		t.Fatalf("instantiate: %v", err)
 	}
 	t.Cleanup(func() { mod.Close(context.Background()) })
-	meter, err := NewMeter(mod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	meter := must.Get(NewMeter(mod))(t)
 	meter.Fill(testFuel, testStack, time.Now())
 	return &live{mod, meter, info}
 }

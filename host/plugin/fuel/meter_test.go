@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A guest comes back wherever a slice is used up, whatever it does meanwhile.
@@ -133,10 +135,7 @@ func TestRewrite_Fuel_IsThatOfTheABI(t *testing.T) {
 	l := instantiate(t, newRuntime(t), busyGuest().wasm())
 	var got []int64
 	for _, arg := range []uint64{0, 1, 2, 100} {
-		_, used, err := l.call("run", arg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, used := must.Both(l.call("run", arg))(t)
 		got = append(got, used)
 	}
 	if want := "[4693 4677 4669 4669]"; fmt.Sprint(got) != want {

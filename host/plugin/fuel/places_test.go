@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/tetratelabs/wazero"
 )
 
@@ -75,10 +76,7 @@ func offsetsIn(t *testing.T, err error) (all []uint32) {
 		t.Fatal("no trap")
 	}
 	for _, m := range regexp.MustCompile(`0x([0-9a-f]+): \?`).FindAllStringSubmatch(err.Error(), -1) {
-		n, err := strconv.ParseUint(m[1], 16, 32)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.ParseUint(m[1], 16, 32))(t)
 		all = append(all, uint32(n))
 	}
 	return all

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -68,11 +69,7 @@ func build(t testing.TB, name string, env []string, args ...string) []byte {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, text)
 	}
-	wasm, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wasm
+	return must.Get(os.ReadFile(out))(t)
 }
 
 // guests are the modules of the differential tests.
@@ -86,11 +83,7 @@ func guests(t *testing.T, each func(t *testing.T, wasm []byte)) {
 // plainInstance instantiates a module as it is.
 func plainInstance(t testing.TB, r wazero.Runtime, wasm []byte) api.Module {
 	t.Helper()
-	mod, err := r.InstantiateWithConfig(context.Background(), wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mod
+	return must.Get(r.InstantiateWithConfig(context.Background(), wasm, wazero.NewModuleConfig().WithName("").WithStartFunctions()))(t)
 }
 
 func TestRewrite_RealModules_BehaveTheSame(t *testing.T) {
@@ -193,23 +186,16 @@ func BenchmarkRewrite(b *testing.B) {
 	b.Run("rewrite", func(b *testing.B) {
 		b.SetBytes(int64(len(wasm)))
 		for b.Loop() {
-			if _, err := Rewrite(wasm, DefaultLimits()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(Rewrite(wasm, DefaultLimits()))(b)
 		}
 	})
-	info, err := Rewrite(wasm, DefaultLimits())
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := must.Get(Rewrite(wasm, DefaultLimits()))(b)
 	for name, w := range map[string][]byte{"compile-plain": wasm, "compile-metered": info.Wasm} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(w)))
 			for b.Loop() {
 				r := wazero.NewRuntime(context.Background())
-				if _, err := r.CompileModule(context.Background(), w); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(r.CompileModule(context.Background(), w))(b)
 				r.Close(context.Background())
 			}
 		})
@@ -229,10 +215,7 @@ const (
 func TestRewrite_Examples_BehaveTheSame(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*.wasm", "*/*.wasm"} {
-		found, err := filepath.Glob(filepath.Join("..", "..", "..", "build", "plugins", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join("..", "..", "..", "build", "plugins", pattern)))(t)
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
@@ -240,10 +223,7 @@ func TestRewrite_Examples_BehaveTheSame(t *testing.T) {
 	}
 	for _, file := range steadytest.Some(t, files, 6) {
 		t.Run(filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file), func(t *testing.T) {
-			wasm, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			wasm := must.Get(os.ReadFile(file))(t)
 			newPair(t, wasm).answer()
 		})
 	}
@@ -262,10 +242,7 @@ type pair struct {
 func newPair(t *testing.T, wasm []byte) *pair {
 	ctx, r := t.Context(), newRuntime(t)
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
-	compiled, err := r.CompileModule(ctx, wasm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiled := must.Get(r.CompileModule(ctx, wasm))(t)
 	offerPenstock(t, r, compiled.ImportedFunctions())
 	live := instantiate(t, r, wasm)
 	live.hungry(100)
@@ -606,7 +583,5 @@ func offerModule(t *testing.T, r wazero.Runtime, offered string, imports []api.F
 			serve(ctx.Value(penstockKey{}).(*penstock), m.Memory(), s)
 		}), slices.Clone(f.ParamTypes()), slices.Clone(f.ResultTypes())).Export(name)
 	}
-	if _, err := b.Instantiate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Instantiate(t.Context()))(t)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestRewrite_Loop_CostsWhatItRuns(t *testing.T) {
@@ -24,10 +26,7 @@ func TestRewrite_Loop_CostsWhatItRuns(t *testing.T) {
 	g := guest{funcs: []fn{{name: "sum", params: "i", results: "i", locals: locals(1, "i32"), code: sum}}}
 	l := instantiate(t, newRuntime(t), g.wasm())
 	for _, n := range []uint64{1, 10, 1000} {
-		res, used, err := l.call("sum", n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res, used := must.Both(l.call("sum", n))(t)
 		if want := n * (n + 1) / 2; res[0] != want {
 			t.Errorf("sum(%d) = %d, want %d", n, res[0], want)
 		}
@@ -183,16 +182,9 @@ func TestRewrite_Globals_Snapshot(t *testing.T) {
 	}}
 	r := newRuntime(t)
 	first, second := instantiate(t, r, g.wasm()), instantiate(t, r, g.wasm())
-	if _, _, err := first.call("set", 42); err != nil {
-		t.Fatal(err)
-	}
-	values, err := SaveGlobals(first, first.info.Globals)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := LoadGlobals(second, second.info.Globals, values); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(first.call("set", 42))(t)
+	values := must.Get(SaveGlobals(first, first.info.Globals))(t)
+	must.Do(t, LoadGlobals(second, second.info.Globals, values))
 	if res, _, err := second.call("get"); err != nil || res[0] != 42 {
 		t.Errorf("get() = %v, %v; want 42", res, err)
 	}
@@ -226,9 +218,7 @@ func TestRewrite_BusyGuest_BehavesTheSame(t *testing.T) {
 	wasm := busyGuest().wasm()
 	plain, metered := plainInstance(t, r, wasm), instantiate(t, r, wasm)
 	metered.hungry(3)
-	if _, _, err := metered.call(StartExport); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(metered.call(StartExport))(t)
 	for _, c := range []scenario{
 		{"swap", []uint64{1, 2}}, {"run", []uint64{0}}, {"run", []uint64{1}}, {"run", []uint64{2}}, {"run", []uint64{100}}, {"init", nil},
 	} {
@@ -254,9 +244,7 @@ func TestRewrite_Stack_IsGivenBack(t *testing.T) {
 			opBlock, emptyBlock, i32c(2), opLocalGet, 0, 0x45, opBrIf, 1, 0x1a, opEnd, i32c(3), 0x10, 0)},
 	}}.wasm())
 	for arg := range uint64(2) {
-		if _, _, err := l.call("run", arg); err != nil {
-			t.Fatal(err)
-		}
+		must.Both(l.call("run", arg))(t)
 		if left := int64(l.meter.stack.Get()); left != testStack {
 			t.Errorf("run(%d) left %d bytes of stack, want %d", arg, left, testStack)
 		}

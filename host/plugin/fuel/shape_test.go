@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // reshaped is the shape of a function, and how many values its code leaves on the stack.
@@ -99,18 +100,12 @@ func TestShape_Work_BoundsMemory(t *testing.T) {
 		limits.FunctionWork, limits.Work = 1<<50, 1<<50
 		f := fn{params: "I", results: "I", locals: locals(1_001, "i64"), code: code}
 		wasm := guest{memory: []byte{0, 1}, funcs: []fn{f}}.wasm()
-		m, err := Rewrite(wasm, limits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Rewrite(wasm, limits))(t)
 		s, _ := reshaped(t, f)
 		bound := uint64(8<<20+perByte*len(code)) + uint64(perUnit*s.work(1_002))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		compiled, err := newRuntime(t).CompileModule(context.Background(), m.Wasm)
-		if err != nil {
-			t.Fatal(err)
-		}
+		compiled := must.Get(newRuntime(t).CompileModule(context.Background(), m.Wasm))(t)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > bound {
 			t.Errorf("%s: compiling takes %d MB, the estimate allows %d", name, took>>20, bound>>20)

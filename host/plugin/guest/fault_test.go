@@ -9,13 +9,11 @@ import (
 
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestDescribeTrap(t *testing.T) {
-	built, err := fuel.Rewrite(append(asm.New(`{"name":"lined"}`).Wasm(), "\x00\x0c\x0b.debug_line"...), fuel.DefaultLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := must.Get(fuel.Rewrite(append(asm.New(`{"name":"lined"}`).Wasm(), "\x00\x0c\x0b.debug_line"...), fuel.DefaultLimits()))(t)
 	for name, c := range map[string]struct{ trace, want string }{
 		"no lines":            {"\t.sample(i32) i32\n\t.main()", "in sample, called by main"},
 		"comes for fuel":      {"\tpenstock:meter.refill(i64) i64\n\t.sample(i32) i32", "in sample"},

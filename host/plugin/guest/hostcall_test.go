@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // hostCalls is plugins/abi/testdata/hostcalls.json, which says what the fields mean.
@@ -151,14 +152,9 @@ func (h *hostCalls) Tokenize(text string, _, _ bool) (tokens []int32, _ error) {
 // TestHost_Answers_AreTheGoStubs makes the calls that the Go SDK's stub of the host answers the
 // same way.
 func TestHost_Answers_AreTheGoStubs(t *testing.T) {
-	script, err := os.ReadFile(filepath.Join("..", "..", "..", "plugins", "abi", "testdata", "hostcalls.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile(filepath.Join("..", "..", "..", "plugins", "abi", "testdata", "hostcalls.json")))(t)
 	h := &hostCalls{}
-	if err := json.Unmarshal(script, h); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(script, h))
 	for _, s := range abi.Imports {
 		made := func(c hostCall) bool { return c.Call == s.Name }
 		// Elsewhere the others are a fault, and a stub need not have what was added later.
@@ -169,9 +165,7 @@ func TestHost_Answers_AreTheGoStubs(t *testing.T) {
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Hour, time.Hour, time.Hour, time.Hour // machines under load
 	var model plugin.Model
-	if err := json.Unmarshal([]byte(h.Request.Model), &model); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(h.Request.Model), &model))
 	l := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: h, Model: model}, Limits: limits})
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
@@ -179,20 +173,14 @@ func TestHost_Answers_AreTheGoStubs(t *testing.T) {
 		}
 	})
 	making := func(export string, calls []hostCall) *load.Plugin {
-		p, err := l.Load(context.Background(), guest(export, calls))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(l.Load(context.Background(), guest(export, calls)))(t)
 		t.Cleanup(p.Release)
 		return p
 	}
 	q := plugin.RequestInfo{Config: []byte(h.Request.Config), Media: []byte(h.Request.Media), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize,
 		Time: time.UnixMilli(h.Request.Time), Choice: h.Request.Choice, Choices: h.Request.Choices}
 	q.Sampling = func() []byte { return []byte(h.Request.Sampling) }
-	s, err := stage.New(making(abi.ExportOpen, h.Open), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(making(abi.ExportOpen, h.Open), q))(t)
 	if err := errors.Join(s.Reset(h.Request.Prompt, len(h.Request.Prompt)), s.Close()); err != nil {
 		t.Error(err)
 	}

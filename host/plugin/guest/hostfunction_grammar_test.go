@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // counter is a grammar engine whose only sentence is 1 2 3 …; it refuses the text "bad".
@@ -101,9 +102,7 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 		t.Errorf("log %q", got)
 	}
 	for _, step := range []struct{ token, answer int32 }{{1, 0}, {5, -1}, {2, 0}, {1000, -1}, {-1, -1}} {
-		if _, err := s.accept(step.token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.accept(step.token))(t)
 		if got := peek(s, hosttest.AtScratch+32); got != step.answer {
 			t.Errorf("token %d: %d, want %d", step.token, got, step.answer)
 		}
@@ -192,9 +191,7 @@ func TestHost_Grammar_Completes(t *testing.T) {
 		if got := peek(s, hosttest.AtScratch+4); got != want || s.Buffers.Mask(100)[0] != mask || err != nil {
 			t.Errorf("before token %d: %d, want %d, mask %x, %v", token, got, want, s.Buffers.Mask(100)[0], err)
 		}
-		if _, err := s.accept(token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.accept(token))(t)
 		rest := 8 - token
 		switch token {
 		case 5:

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // asking is a guest whose open calls a function and keeps what it leaves: the answer at atScratch,
@@ -163,9 +164,7 @@ func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 	m := mustLoad(t, newTestHost(t), g)
 	draw := func(seed uint64, index int, prompt ...int32) [4]int32 {
 		s := useOf(t, m, plugin.RequestInfo{Seed: seed, Index: index}, prompt...)
-		if _, err := s.prepare(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.prepare())(t)
 		return [4]int32{peek(s, hosttest.AtScratch), peek(s, hosttest.AtScratch+4), peek(s, hosttest.AtScratch+8), peek(s, hosttest.AtScratch+12)}
 	}
 	first := draw(1, 0, 5)
@@ -195,9 +194,7 @@ func TestHost_Log_IsBoundedAndAttached(t *testing.T) {
 	flood.On(abi.ExportPrepare, i32c(0), i32c(0), i32c(3<<16), flood.Call("log"), i32c(0))
 	s := use(t, flood, 1)
 	for range 3 {
-		if _, err := s.prepare(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.prepare())(t)
 	}
 	if got := s.session.log.lines; len(got) != 1 || len(got[0]) > abi.LimitLogBytes+64 || !strings.HasSuffix(got[0], "is cut)") {
 		t.Errorf("%d lines", len(got))

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestModule_Image_EveryInstanceStartsWarm(t *testing.T) {
@@ -45,9 +46,7 @@ func TestModule_Image_NoneWhereTablesChange(t *testing.T) {
 func TestModule_Memory_IsBounded(t *testing.T) {
 	g := hosttest.Plain().On(abi.ExportPrepare, poke(hosttest.AtScratch, 0), i32c(hosttest.AtScratch), i32c(abi.LimitMemoryPages), grow, store, i32c(0))
 	s := use(t, g, 1)
-	if _, err := s.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.prepare())(t)
 	if peek(s, hosttest.AtScratch) != -1 {
 		t.Errorf("grew to %d pages", peek(s, hosttest.AtScratch))
 	}
@@ -72,9 +71,7 @@ func TestInstance_OutOfMemory_IsCalledSo(t *testing.T) {
 		hosttest.MustFault(t, err, abi.ExportAccept, c.cause, c.want)
 	}
 	later := use(t, hosttest.Plain().On(abi.ExportPrepare, append(wants, i32c(0))...).On(abi.ExportAccept, unreachable), 1)
-	if _, err := later.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(later.prepare())(t)
 	if _, err := later.accept(1); err == nil || strings.Contains(err.Error(), "memory") {
 		t.Errorf("it failed for another reason: %v", err)
 	}
@@ -160,9 +157,7 @@ func TestModule_For_SharesTheCode(t *testing.T) {
 	if other.code != m.code || other.image != nil || other.Env == h || other.Env.budget != h.budget {
 		t.Errorf("%+v of %+v", other, m)
 	}
-	if err := other.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.Warm(t.Context()))
 	other.Close()
 	i, err := m.NewInstance(t.Context(), m.NewSession(&plugin.RequestInfo{}))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/program"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // sliceCount is how many guests may compute at a time.
@@ -25,10 +26,7 @@ func sliceCount() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 func occupy(t *testing.T, h *Environment) (give []func()) {
 	t.Helper()
 	for range sliceCount() {
-		end, err := h.timeSlices.Take(t.Context(), "others")
-		if err != nil {
-			t.Fatal(err)
-		}
+		end := must.Get(h.timeSlices.Take(t.Context(), "others"))(t)
 		give = append(give, end)
 	}
 	return give

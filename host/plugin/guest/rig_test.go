@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,9 +49,7 @@ func mustLoad(t testing.TB, h *Environment, g *asm.Guest) *Module {
 	t.Helper()
 	m := mustCompile(t, h, g)
 	m.Name = "guest"
-	if err := m.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Warm(t.Context()))
 	return m
 }
 
@@ -58,14 +57,8 @@ func mustLoad(t testing.TB, h *Environment, g *asm.Guest) *Module {
 func mustCompile(t testing.TB, h *Environment, g *asm.Guest) *Module {
 	t.Helper()
 	wasm := g.Wasm()
-	code, err := compile.New("", h.Limits.Module, time.Hour, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := New(t.Context(), h, code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(compile.New("", h.Limits.Module, time.Hour, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm)))(t)
+	m := must.Get(New(t.Context(), h, code))(t)
 	t.Cleanup(m.Close)
 	return m
 }
@@ -85,9 +78,7 @@ func use(t testing.TB, g *asm.Guest, prompt ...int32) *user {
 func useOf(t testing.TB, m *Module, r plugin.RequestInfo, prompt ...int32) *user {
 	t.Helper()
 	u := begin(t, m, r, prompt...)
-	if err := u.open(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, u.open())
 	return u
 }
 
@@ -98,10 +89,7 @@ func begin(t testing.TB, m *Module, r plugin.RequestInfo, prompt ...int32) *user
 	s := m.NewSession(&r)
 	s.History, s.Done = slices.Clone(prompt), u.over
 	s.Params[abi.ParamPromptTokens] = int64(len(prompt))
-	var err error
-	if u.Instance, err = m.NewInstance(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	u.Instance = must.Get(m.NewInstance(t.Context(), s))(t)
 	t.Cleanup(func() {
 		if err := u.Close(true); err != nil {
 			t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestWASI_Functions_GiveNothingAway(t *testing.T) {
@@ -31,9 +32,7 @@ func TestWASI_Functions_GiveNothingAway(t *testing.T) {
 			s := use(t, g.On(abi.ExportPrepare, append(code, call, store, i32c(0))...), 1)
 			// The functions were declared before the import; their calls of emit still name
 			// import 0.
-			if _, err := s.prepare(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.prepare())(t)
 			harmless := []string{"args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "clock_res_get", "clock_time_get", "sched_yield"}
 			if errno := peek(s, hosttest.AtScratch); (errno == 0) != slices.Contains(harmless, f.name) {
 				t.Errorf("errno %d", errno)
@@ -47,9 +46,7 @@ func TestWASI_Clock_CountsItsReadings(t *testing.T) {
 	read := wasiCall(g, "clock_time_get")
 	s := use(t, g.On(abi.ExportPrepare, i32c(0), i64c(0), i32c(hosttest.AtScratch), read, drop, i32c(0)), 1)
 	for _, want := range []uint64{0, 1000, 2000} {
-		if _, err := s.prepare(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.prepare())(t)
 		if got := binary.LittleEndian.Uint64(s.Memory()[hosttest.AtScratch:]); got != want {
 			t.Errorf("got %d, want %d", got, want)
 		}
@@ -63,9 +60,7 @@ func TestWASI_Write_GoesToTheLog(t *testing.T) {
 	g.On(abi.ExportPrepare, poke(hosttest.AtScratch, hosttest.AtBuffer), poke(hosttest.AtScratch+4, 9), poke(hosttest.AtScratch+8, hosttest.AtBuffer+16), poke(hosttest.AtScratch+12, 3),
 		i32c(2), i32c(hosttest.AtScratch), i32c(2), i32c(hosttest.AtScratch+16), write, drop, i32c(3), i32c(hosttest.AtScratch), i32c(2), i32c(hosttest.AtScratch+16), write, drop, i32c(0))
 	s := use(t, g, 1)
-	if _, err := s.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.prepare())(t)
 	if got := s.session.log.lines; !slices.Equal(got, []string{"hello", "world"}) || peek(s, hosttest.AtScratch+16) != 12 {
 		t.Errorf("got %q, %d bytes", got, peek(s, hosttest.AtScratch+16))
 	}
@@ -85,9 +80,7 @@ func TestWASI_Random_IsTheSeeds(t *testing.T) {
 	var drawn [3][]byte
 	for i, seed := range []uint64{1, 1, 2} {
 		s := useOf(t, m, plugin.RequestInfo{Seed: seed}, 1)
-		if _, err := s.prepare(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.prepare())(t)
 		drawn[i] = slices.Clone(s.Memory()[hosttest.AtBuffer : hosttest.AtBuffer+12])
 	}
 	if !slices.Equal(drawn[0], drawn[1]) || slices.Equal(drawn[0], drawn[2]) || drawn[0][11] != 0 {
@@ -132,9 +125,7 @@ func TestWASI_Poll_PassesTheTimeAtOnce(t *testing.T) {
 			g.On(abi.ExportPrepare, append(append(clock, i32c(hosttest.AtScratch+8), i32c(hosttest.AtBuffer), i32c(hosttest.AtBuffer+512), i32c(len(c.list)), i32c(hosttest.AtScratch+12), poll, store),
 				append(clock, i32c(0))...)...)
 			s := use(t, g, 1)
-			if _, err := s.prepare(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.prepare())(t)
 			bytes := s.Memory()
 			if got := binary.LittleEndian.Uint64(bytes[hosttest.AtScratch:]); got != c.clock {
 				t.Errorf("the clock shows %d, want %d", got, c.clock)

@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const most = 1 << 20
@@ -33,11 +34,7 @@ func entry(change map[string]any) map[string]any {
 
 func text(t *testing.T, version int, entries ...map[string]any) []byte {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"version": version, "plugins": entries})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(json.Marshal(map[string]any{"version": version, "plugins": entries}))(t)
 }
 
 func TestParse_Refusals(t *testing.T) {
@@ -103,15 +100,10 @@ func TestMake_IsRead(t *testing.T) {
 		".c.wasm":   []byte("unfinished"),
 		"README.md": []byte("x"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, base), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, base), content, 0o600))
 	}
 	l := hosttest.Open(t, load.New)
-	made, err := index.Make(t.Context(), l, dir, index.Options{License: "MIT", URL: "https://example.com/{name}-{version}/{file}"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(index.Make(t.Context(), l, dir, index.Options{License: "MIT", URL: "https://example.com/{name}-{version}/{file}"}))(t)
 	i, err := index.Parse(made, most)
 	if err != nil || len(i.Plugins) != 1 {
 		t.Fatalf("%+v, %v", i, err)
@@ -124,40 +116,23 @@ func TestMake_IsRead(t *testing.T) {
 	if again, err := index.Make(t.Context(), l, dir, index.Options{License: "MIT", URL: "https://example.com/{name}-{version}/{file}"}); err != nil || string(again) != string(made) {
 		t.Errorf("made again it is another one: %s, %v", again, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "broken.wasm"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "broken.wasm"), []byte("x"), 0o600))
 	if _, err := index.Make(t.Context(), l, dir, index.Options{}); err == nil || !strings.HasPrefix(err.Error(), "broken.wasm: ") {
 		t.Errorf("with a broken file: %v", err)
 	}
 }
 
 func TestVerify(t *testing.T) {
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	coded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := index.ReadPrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: coded}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := index.ParseKey(index.FormatKey(public))
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, private := must.Both(ed25519.GenerateKey(nil))(t)
+	coded := must.Get(x509.MarshalPKCS8PrivateKey(private))(t)
+	read := must.Get(index.ReadPrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: coded})))(t)
+	key := must.Get(index.ParseKey(index.FormatKey(public)))(t)
 	signed := []byte("an index")
 	signature := index.Sign(signed, read)
 	if err := index.Verify(signed, signature, key); err != nil {
 		t.Error(err)
 	}
-	other, _, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other, _ := must.Both(ed25519.GenerateKey(nil))(t)
 	for name, err := range map[string]error{
 		"a changed text":  index.Verify([]byte("an indey"), signature, key),
 		"another's":       index.Verify(signed, signature, other),
@@ -196,10 +171,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q leads out of the folder", e.URL)
 			}
 		}
-		written, err := json.Marshal(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must.Get(json.Marshal(i))(t)
 		again, err := index.Parse(written, most)
 		if err != nil || len(again.Plugins) != len(i.Plugins) {
 			t.Errorf("%s is read as %+v, and that as %+v: %v", text, i, again, err)

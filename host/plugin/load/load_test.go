@@ -21,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestLoader_Load_ReadsWhatTheModuleIs(t *testing.T) {
@@ -143,9 +144,7 @@ func TestLoader_Load_GivesUpOnTime(t *testing.T) {
 
 func TestLoader_Cache_IsPrivateAndUsed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o755))
 	inCache := func(o *plugin.HostOptions) { o.CacheDir = dir }
 	hosttest.Load(t, hosttest.Open(t, load.New, inCache), hosttest.Plain())
 	info, err := os.Stat(dir)
@@ -179,10 +178,7 @@ func TestManifest_UnknownFields_AreKept(t *testing.T) {
 	if m.Manifest.Hold != 0 {
 		t.Errorf("Hold was taken for hold: %d", m.Manifest.Hold)
 	}
-	text, err := json.Marshal(m.Manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(m.Manifest))(t)
 	var shown map[string]any
 	if err := json.Unmarshal(text, &shown); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -229,13 +225,8 @@ func TestLoader_Load_RefusesWhatAChildCompiled(t *testing.T) {
 func TestLoader_Close_GivesUpWithItsContext(t *testing.T) {
 	l := hosttest.Open(t, load.New)
 	m := hosttest.Load(t, l, asm.New(`{"name":"left"}`).On(abi.ExportAccept, asm.I32(0)))
-	s, err := stage.New(m, plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset([]int32{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(m, plugin.RequestInfo{}))(t)
+	must.Do(t, s.Reset([]int32{1}, 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.Close(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 requests") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestManifest_Place_FollowsTheView(t *testing.T) {
@@ -91,10 +92,10 @@ func FuzzParseManifest(f *testing.F) {
 		if !ValidName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
 			t.Errorf("accepted %+v", m)
 		}
-		written := mustWrite(t, m)
+		written := must.Get(json.Marshal(m))(t)
 		again, err := ParseManifest(written, []string{abi.ExportSample})
-		if err != nil || string(mustWrite(t, again)) != string(written) {
-			t.Errorf("%s became %s: %v", written, mustWrite(t, again), err)
+		if err != nil || string(must.Get(json.Marshal(again))(t)) != string(written) {
+			t.Errorf("%s became %s: %v", written, must.Get(json.Marshal(again))(t), err)
 		}
 		schema, err := NewSchema(m.ConfigSchema)
 		if err != nil {
@@ -131,13 +132,4 @@ func FuzzPlan_Narrows(f *testing.F) {
 			t.Errorf("%s makes it %+v", text, m)
 		}
 	})
-}
-
-func mustWrite(t *testing.T, m Manifest) []byte {
-	t.Helper()
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

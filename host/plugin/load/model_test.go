@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // choosy is a guest that refuses to be warmed for a vocabulary of less than 100 tokens, and shows
@@ -44,10 +45,7 @@ func modelless(t *testing.T, change ...func(*plugin.HostOptions)) (l *Loader, la
 
 func mustLoad(t *testing.T, l *Loader, g *asm.Guest) *Plugin {
 	t.Helper()
-	p, err := l.Load(t.Context(), g.Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Load(t.Context(), g.Wasm()))(t)
 	t.Cleanup(p.Release)
 	return p
 }
@@ -55,19 +53,11 @@ func mustLoad(t *testing.T, l *Loader, g *asm.Guest) *Plugin {
 // use runs open in an instance of a plugin and returns what it leaves at hosttest.AtScratch.
 func use(t *testing.T, p *Plugin) int {
 	t.Helper()
-	s, err := p.Begin(&plugin.RequestInfo{Client: "me"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(p.Begin(&plugin.RequestInfo{Client: "me"}))(t)
 	defer p.End()
-	i, err := p.Module.NewInstance(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(p.Module.NewInstance(t.Context(), s))(t)
 	defer func() { _ = i.Close(true) }()
-	if _, err := i.Call(guest.Open, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(i.Call(guest.Open, 0, 0))(t)
 	return int(i.Memory()[hosttest.AtScratch])
 }
 
@@ -107,19 +97,10 @@ func TestPlugin_For_NoMemory_IsNotRemembered(t *testing.T) {
 	other := l.Model(plugin.ModelOptions{Vocabulary: hosttest.Words{}})
 	t.Cleanup(func() { _ = other.Close(context.Background()) })
 	p := mustLoad(t, l, choosy())
-	used, err := p.For(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := used.Begin(&plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	used := must.Get(p.For(t.Context(), large))(t)
+	s := must.Get(used.Begin(&plugin.RequestInfo{}))(t)
 	defer used.End()
-	i, err := used.Module.NewInstance(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(used.Module.NewInstance(t.Context(), s))(t)
 	if _, err := p.For(t.Context(), other); !errors.Is(err, plugin.CauseBudget) || other.Failed(p) != nil {
 		t.Errorf("while another takes the memory: %v, and what is known is %v", err, other.Failed(p))
 	}
@@ -137,13 +118,8 @@ func TestPlugin_For_NoMemory_IsNotRemembered(t *testing.T) {
 // A model is closed once no request uses a plugin with it.
 func TestModel_Close_WaitsForUsers(t *testing.T) {
 	l, large, small := modelless(t)
-	used, err := mustLoad(t, l, hosttest.Plain()).For(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := used.Begin(&plugin.RequestInfo{}); err != nil {
-		t.Fatal(err)
-	}
+	used := must.Get(mustLoad(t, l, hosttest.Plain()).For(t.Context(), large))(t)
+	must.Get(used.Begin(&plugin.RequestInfo{}))(t)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := large.Close(over); !errors.Is(err, context.Canceled) {
@@ -174,10 +150,7 @@ func TestPlugin_For_Hammer(t *testing.T) {
 	observed := &calls{export: abi.ExportWarm}
 	l, _, _ := modelless(t)
 	for range 20 {
-		p, err := l.Load(t.Context(), choosy().Wasm())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(l.Load(t.Context(), choosy().Wasm()))(t)
 		m := l.Model(plugin.ModelOptions{Vocabulary: hosttest.Words{}, Observer: observed})
 		var group sync.WaitGroup
 		for range 4 {

@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // planner is a guest with everything, whose plan emits the text of its configuration's member p,
@@ -49,10 +50,7 @@ const widest = `{"name":"guest","view":"logits","candidates":100,"hold":9,"take_
 
 func with(t *testing.T, p *Plugin, client, config string) *Plugin {
 	t.Helper()
-	q, err := p.With(t.Context(), client, json.RawMessage(config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(p.With(t.Context(), client, json.RawMessage(config)))(t)
 	t.Cleanup(q.Release)
 	return q
 }
@@ -73,9 +71,7 @@ func TestPlugin_With_NarrowsTheManifest(t *testing.T) {
 		q := with(t, p, "me", `{"p":`+plan+`}`)
 		got := q.Manifest
 		var said struct{ Implements []string }
-		if err := json.Unmarshal([]byte(plan), &said); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(plan), &said))
 		want.Name, want.Implements, want.Unknown, got.Unknown = "guest", said.Implements, nil, nil
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s:\n%s", plan, diff)
@@ -139,10 +135,7 @@ func TestPlugin_With_Needs(t *testing.T) {
 func TestPlugin_With_WithoutAPlan_IsItself(t *testing.T) {
 	l, large, _ := modelless(t)
 	plain := mustLoad(t, l, choosy())
-	used, err := plain.For(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
+	used := must.Get(plain.For(t.Context(), large))(t)
 	for _, p := range []*Plugin{used, mustLoad(t, l, planner(widest))} { // of the second there is no model
 		if q := with(t, p, "me", `{"p":7}`); q != p {
 			t.Errorf("%s: another plugin", p.Name)
@@ -181,18 +174,9 @@ func TestPlugin_With_InstancesStartFromItsMemory(t *testing.T) {
 
 func TestPlugin_With_NothingLasts(t *testing.T) {
 	l, large, _ := modelless(t)
-	p, err := l.Load(t.Context(), keeper().Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
-	used, err := p.For(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := used.With(t.Context(), "me", json.RawMessage(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.Load(t.Context(), keeper().Wasm()))(t)
+	used := must.Get(p.For(t.Context(), large))(t)
+	q := must.Get(used.With(t.Context(), "me", json.RawMessage(`{}`)))(t)
 	other, err := q.With(t.Context(), "me", json.RawMessage(`{"a":1}`))
 	if err != nil || other == q {
 		t.Fatalf("a plan does not plan anew: %v", err)
@@ -370,10 +354,7 @@ func TestPlugin_With_KeepsAFewOfEachClient(t *testing.T) {
 	held := with(t, p, "me", `{"a":"held"}`)
 	ask := func(client string, n int) {
 		t.Helper()
-		q, err := p.With(t.Context(), client, fmt.Appendf(nil, `{"a":%d}`, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(p.With(t.Context(), client, fmt.Appendf(nil, `{"a":%d}`, n)))(t)
 		q.Release()
 	}
 	ask("you", 0)
@@ -412,10 +393,7 @@ func TestPlugin_With_ComesBack(t *testing.T) {
 	p := mustLoad(t, l, keeper())
 	var first *Plugin
 	for n := range mostOfClient + 1 {
-		q, err := p.With(t.Context(), "me", fmt.Appendf(nil, `{"a":%d}`, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(p.With(t.Context(), "me", fmt.Appendf(nil, `{"a":%d}`, n)))(t)
 		if q.Release(); n == 0 {
 			first = q
 		}
@@ -423,10 +401,7 @@ func TestPlugin_With_ComesBack(t *testing.T) {
 	if first.Retain() {
 		t.Fatal("it is kept")
 	}
-	again, err := first.With(t.Context(), "me", json.RawMessage(`{"a":0}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(first.With(t.Context(), "me", json.RawMessage(`{"a":0}`)))(t)
 	defer again.Release()
 	if use(t, again) != 15 || c.n.Load() != mostOfClient+2 {
 		t.Errorf("%d plans", c.n.Load())
@@ -441,10 +416,7 @@ func TestPlugin_With_BoundsMemory(t *testing.T) {
 	l, _ := observed(t)
 	p := mustLoad(t, l, g)
 	for n := range 6 {
-		q, err := p.With(t.Context(), "me", fmt.Appendf(nil, `{"a":%d}`, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(p.With(t.Context(), "me", fmt.Appendf(nil, `{"a":%d}`, n)))(t)
 		q.Release()
 	}
 	if used, all := l.MemoryUse(); used != 2*pages<<16 {
@@ -463,10 +435,7 @@ func TestPlugin_With_LittleMemory(t *testing.T) {
 	l, _ := observed(t, func(o *plugin.HostOptions) { o.Limits.Memory = 16 << 20 })
 	p := mustLoad(t, l, g)
 	for n := range 64 {
-		q, err := p.With(t.Context(), fmt.Sprint(n), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(p.With(t.Context(), fmt.Sprint(n), nil))(t)
 		q.Release()
 	}
 	if used, _ := l.MemoryUse(); used == 0 || used > 16<<20/ofMemory {
@@ -547,14 +516,9 @@ func TestLoader_Load_RefusesPlansThatCannotBeCopied(t *testing.T) {
 // A model that is closed frees its plans, and gives no more.
 func TestModel_Close_FreesPlans(t *testing.T) {
 	l, large, _ := modelless(t)
-	used, err := mustLoad(t, l, keeper()).For(t.Context(), large)
-	if err != nil {
-		t.Fatal(err)
-	}
+	used := must.Get(mustLoad(t, l, keeper()).For(t.Context(), large))(t)
 	q := with(t, used, "me", `{}`)
-	if err := large.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, large.Close(t.Context()))
 	if used, _ := l.MemoryUse(); used != 0 {
 		t.Errorf("%d bytes are left", used)
 	}
@@ -570,10 +534,7 @@ func TestModel_Close_FreesPlans(t *testing.T) {
 func TestPlugin_With_Hammer(t *testing.T) {
 	l := hosttest.Open(t, New)
 	for range 10 {
-		p, err := l.Load(t.Context(), keeper().Wasm())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(l.Load(t.Context(), keeper().Wasm()))(t)
 		var group sync.WaitGroup
 		for n := range 4 {
 			if !p.Retain() {
@@ -626,9 +587,6 @@ func TestLoader_LoadEmbedded_HasWiderBounds(t *testing.T) {
 	if _, err := l.Load(t.Context(), g.Wasm()); !errors.Is(err, plugin.ErrLimit) {
 		t.Errorf("as an upload: %v", err)
 	}
-	p, err := l.LoadEmbedded(t.Context(), g.Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.LoadEmbedded(t.Context(), g.Wasm()))(t)
 	p.Release()
 }

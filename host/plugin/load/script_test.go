@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // interprets is a guest in the place of the one that runs scripts: whatever the source is, its plan
@@ -32,10 +33,7 @@ func interpreting(t *testing.T, plan string) *Loader {
 // script's, and reaches the interpreter beside the source.
 func TestLoader_LoadFile_Script(t *testing.T) {
 	l := interpreting(t, `{"implements":["penstock_open","penstock_sample"],"summary":"mine","config_schema":{"type":"object","properties":{"n":{"type":"integer","default":3}}}}`)
-	p, err := l.LoadFile(t.Context(), File{"mine.js", []byte("the source")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.LoadFile(t.Context(), File{"mine.js", []byte("the source")}))(t)
 	defer p.Release()
 	m, exports := p.Described()
 	if p.Name != "mine" || m.Name != "mine" || m.Summary != "mine" || strings.Contains(strings.Join(exports, " "), abi.ExportAccept) || len(p.SHA256) != 64 {
@@ -51,10 +49,7 @@ func TestLoader_LoadFile_Script(t *testing.T) {
 	if got := string(p.configure(config)); got != `{"source":"the source","config":{"n":3}}` {
 		t.Errorf("the interpreter is told %s", got)
 	}
-	q, err := p.With(t.Context(), "me", config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(p.With(t.Context(), "me", config))(t)
 	defer q.Release()
 	if q.Name != "mine" || q.Module.Name != "mine" || q.Manifest.Summary != "mine" {
 		t.Errorf("%+v", q.Manifest)

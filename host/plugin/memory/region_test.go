@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
 	"unsafe"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -27,15 +29,9 @@ const limit = 256 * pageSize
 
 func instance(t testing.TB, r wazero.Runtime) (api.Module, *Region) {
 	t.Helper()
-	region, err := New(limit, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	region := must.Get(New(limit, nil))(t)
 	ctx := experimental.WithMemoryAllocator(context.Background(), region)
-	mod, err := r.InstantiateWithConfig(ctx, growable, wazero.NewModuleConfig().WithName(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := must.Get(r.InstantiateWithConfig(ctx, growable, wazero.NewModuleConfig().WithName("")))(t)
 	return mod, region
 }
 
@@ -87,22 +83,15 @@ func TestRegion_Restore_CopiesOnWrite(t *testing.T) {
 	warm.Memory().Grow(9)
 	warm.Memory().WriteByte(0, 42) // where the data segment wrote 7
 	warm.Memory().WriteUint32Le(5*pageSize, 0x12345678)
-	image, err := region.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(region.Snapshot())(t)
 	defer image.Close()
-	if err := warm.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, warm.Close(context.Background()))
 	want := make([]byte, 10*pageSize)
 	want[0] = 42
 	copy(want[5*pageSize:], "\x78\x56\x34\x12")
 	for range 3 {
 		mod, copied := instance(t, r)
-		if err := copied.Restore(mod.Memory(), image); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, copied.Restore(mod.Memory(), image))
 		got, _ := mod.Memory().Read(0, mod.Memory().Size())
 		if !bytes.Equal(got, want) {
 			t.Fatal("the copy differs from the image")
@@ -122,10 +111,7 @@ func TestRegion_Restore_CopiesOnWrite(t *testing.T) {
 func TestRegion_Restore_Refused(t *testing.T) {
 	r := runtime(t)
 	mod, region := instance(t, r)
-	small, err := region.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := must.Get(region.Snapshot())(t)
 	mod.Memory().Grow(1)
 	if err := region.Restore(mod.Memory(), small); !errors.Is(err, ErrSize) {
 		t.Errorf("restoring a smaller image: %v, want ErrSize", err)
@@ -155,26 +141,21 @@ func TestImage_Restore_Concurrently(t *testing.T) {
 	r := runtime(t)
 	warm, region := instance(t, r)
 	warm.Memory().WriteByte(9, 9)
-	image, err := region.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(region.Snapshot())(t)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
-			for range 25 {
-				mod, copied := instance(t, r)
-				if err := copied.Restore(mod.Memory(), image); err != nil {
-					t.Error(err)
+			t.Run(fmt.Sprint(g), func(t *testing.T) {
+				for range 25 {
+					mod, copied := instance(t, r)
+					must.Do(t, copied.Restore(mod.Memory(), image))
+					if x, _ := mod.Memory().ReadByte(9); x != 9 {
+						t.Errorf("byte 9 is %d", x)
+					}
+					mod.Memory().WriteByte(9, byte(g))
+					must.Do(t, mod.Close(context.Background()))
 				}
-				if x, _ := mod.Memory().ReadByte(9); x != 9 {
-					t.Errorf("byte 9 is %d", x)
-				}
-				mod.Memory().WriteByte(9, byte(g))
-				if err := mod.Close(context.Background()); err != nil {
-					t.Error(err)
-				}
-			}
+			})
 		})
 	}
 	wg.Wait()
@@ -193,10 +174,7 @@ func BenchmarkInstance(b *testing.B) {
 	for i := range content {
 		content[i] = byte(i)
 	}
-	image, err := region.Snapshot()
-	if err != nil {
-		b.Fatal(err)
-	}
+	image := must.Get(region.Snapshot())(b)
 	defer image.Close()
 	for name, with := range map[string]*Image{"empty": nil, "4MiB-image": image} {
 		b.Run(name, func(b *testing.B) {
@@ -221,24 +199,16 @@ func TestRegion_Difference_SharesWhatIsTheSame(t *testing.T) {
 	warm.Memory().Grow(9)
 	warm.Memory().WriteByte(0, 42)
 	warm.Memory().WriteUint32Le(5*pageSize, 5)
-	base, err := region.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(region.Snapshot())(t)
 	defer base.Close()
 	planned, copied := instance(t, r)
-	if err := copied.Restore(planned.Memory(), base); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copied.Restore(planned.Memory(), base))
 	planned.Memory().Grow(2)
 	planned.Memory().WriteByte(0, 43)
 	planned.Memory().WriteUint32Le(5*pageSize, 0) // zero where the base is not
 	planned.Memory().WriteUint32Le(11*pageSize, 7)
 	want := bytes.Clone(copied.Bytes())
-	image, err := copied.Difference(base, uint64(3*page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(copied.Difference(base, uint64(3*page)))(t)
 	if image.Own() != uint64(3*page) || image.Size() != 12*pageSize || base.Own() != base.Size() {
 		t.Errorf("%d bytes of its own, %d in all; of the base %d", image.Own(), image.Size(), base.Own())
 	}
@@ -246,9 +216,7 @@ func TestRegion_Difference_SharesWhatIsTheSame(t *testing.T) {
 	for _, others := range []int64{before, before, mostMapped} { // where those have all mappings, it copies
 		mapped.Store(others)
 		mod, other := instance(t, r)
-		if err := other.Restore(mod.Memory(), image); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, other.Restore(mod.Memory(), image))
 		if has := mapped.Load() - others; (has == 0) != (others == mostMapped) {
 			t.Errorf("beside %d stretches it maps %d", others, has)
 		}

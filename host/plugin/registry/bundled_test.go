@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/index"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // bundle makes a folder of plugins with their index.
@@ -134,9 +135,7 @@ func TestRegistry_Bundled_Changed(t *testing.T) {
 	l := hosttest.Open(t, load.New)
 	dir := bundle(t, l, map[string][]byte{"a.wasm": named("a", "1"), "b.wasm": named("b", "1")})
 	place(t, dir, "a.wasm", named("a", "2"))
-	if err := os.Remove(filepath.Join(dir, "b.wasm")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "b.wasm")))
 	g := openOptions(t, l, Options{Dir: t.TempDir(), Bundled: dir})
 	for name, want := range map[string]string{"a": "SHA-256", "b": "no such file"} {
 		if _, err := g.Find(t.Context(), name); !errors.Is(err, plugin.ErrUnknown) || !strings.Contains(err.Error(), "cannot be loaded") {
@@ -160,24 +159,17 @@ func TestRegistry_Bundled_ComesLater(t *testing.T) {
 	if got := summary(g); got != "" || logged.Len() > 0 {
 		t.Errorf("without the folder: %s; %s", got, logged)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o700))
 	fill(t, l, dir, map[string][]byte{"a.wasm": named("a", "1"), "b.wasm": named("b", "1"), "c.wasm": named("c", "1")})
 	scan(t, g)
 	var used []*load.Plugin
 	for _, name := range []string{"a", "b", "c"} {
-		p, err := g.Find(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(g.Find(t.Context(), name))(t)
 		p.Release() // the registry keeps it
 		used = append(used, p)
 	}
 
-	if err := os.Remove(filepath.Join(dir, "c.wasm")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "c.wasm")))
 	fill(t, l, dir, map[string][]byte{"b.wasm": named("b", "2"), "d.wasm": named("d", "1")})
 	scan(t, g)
 	if got := summary(g); got != "a 1 ready, b 2 ready, d 1 ready" {
@@ -201,9 +193,7 @@ func TestRegistry_Bundled_ComesLater(t *testing.T) {
 	for range 3 {
 		scan(t, g)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(dir))
 	scan(t, g)
 	if got := strings.Count(logged.String(), "stay as they were"); got != 1 || summary(g) != "a 1 ready, b 2 ready, d 1 ready" {
 		t.Errorf("a broken index is logged %d times, and then there are %s", got, summary(g))
@@ -217,16 +207,11 @@ func TestRegistry_Bundled_ChangesWhileLoading(t *testing.T) {
 	g := openOptions(t, l, Options{Dir: t.TempDir(), Bundled: dir})
 	old := g.bundled["a"]
 	place(t, dir, "b.wasm", named("a", "1"))
-	if err := os.Remove(filepath.Join(dir, "a.wasm")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "a.wasm")))
 	fill(t, l, dir, nil)
 	scan(t, g)
 	place(t, dir, "a.wasm", named("a", "1"))
-	p, err := g.loadBundled(t.Context(), old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(g.loadBundled(t.Context(), old))(t)
 	p.Release()
 	if p.Retain() {
 		t.Error("it is kept, and nothing would release it")

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/script"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // openScripted opens a registry that can run scripts.
@@ -22,15 +23,8 @@ func openScripted(t *testing.T, o Options) *Registry {
 	l := hosttest.Open(t, load.New, func(o *plugin.HostOptions) {
 		o.Vocabulary, o.Interpreter = nil, script.Module
 	})
-	g, err := Open(context.Background(), l, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := must.Get(Open(context.Background(), l, o))(t)
+	must.Close(t, g)
 	return g
 }
 
@@ -85,10 +79,7 @@ func TestRegistry_Script_LoadingIsLeft(t *testing.T) {
 	if _, err := g.FindFor(ctx, script.Name, m); !errors.Is(err, plugin.ErrLoading) || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	p, err := g.FindFor(t.Context(), script.Name, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(g.FindFor(t.Context(), script.Name, m))(t)
 	p.Release()
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // needing is a module that refuses to be warmed for a vocabulary of fewer than n tokens.
@@ -37,10 +38,7 @@ func openForModels(t *testing.T, dir string) *Registry {
 // withModel has a registry know a model until the test ends.
 func withModel(t *testing.T, g *Registry, o plugin.ModelOptions) *load.Model {
 	t.Helper()
-	m, err := g.Model(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(g.Model(t.Context(), o))(t)
 	t.Cleanup(func() {
 		if err := m.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -112,9 +110,7 @@ func TestRegistry_Model_KeepsWhatWorks(t *testing.T) {
 		withModel(t, g, plugin.ModelOptions{Model: plugin.Model{Name: "large"}, Vocabulary: hosttest.Words{}, Alone: alone})
 		place(t, dir, "b.wasm", needing("b", "1", 50))
 		scan(t, g)
-		if _, _, err := g.Upload(t.Context(), needing("a", "1", 50)); err != nil {
-			t.Fatal(err)
-		}
+		must.Both(g.Upload(t.Context(), needing("a", "1", 50)))(t)
 		place(t, dir, "b.wasm", needing("b", "2", 200))
 		scan(t, g)
 		if _, _, err := g.Upload(t.Context(), needing("a", "2", 200)); err == nil {
@@ -161,9 +157,7 @@ func TestRegistry_Model_Cancelled(t *testing.T) {
 func TestRegistry_Hammer_ModelsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	g := openForModels(t, dir)
-	if _, _, err := g.Upload(t.Context(), needing("a", "0", 50)); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(g.Upload(t.Context(), needing("a", "0", 50)))(t)
 	var group sync.WaitGroup
 	ctx := context.Background()
 	group.Go(func() {

@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -57,10 +58,7 @@ func newModulesRig(t *testing.T, lock plugin.Lock, change ...func(*plugin.HostOp
 	r := &modulesRig{heard: &labels{seen: map[string]bool{}}}
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	loader := hosttest.Open(t, load.New, append(change, func(o *plugin.HostOptions) { o.Vocabulary, o.Log = nil, log })...)
-	g, err := Open(t.Context(), loader, Options{Dir: t.TempDir(), Lock: lock, ModuleLife: time.Hour, Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(Open(t.Context(), loader, Options{Dir: t.TempDir(), Lock: lock, ModuleLife: time.Hour, Log: log}))(t)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -81,9 +79,7 @@ func sumOf(wasm []byte) string {
 
 func (r *modulesRig) upload(t *testing.T, client string, wasm []byte) {
 	t.Helper()
-	if _, _, err := r.Upload(t.Context(), client, wasm); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(r.Upload(t.Context(), client, wasm))(t)
 }
 
 // Two clients with the same module know nothing of each other: for each it is new, and what one
@@ -178,11 +174,7 @@ func TestModules_Expire(t *testing.T) {
 		r.upload(t, "alice", wasm)
 		find := func() *load.Plugin {
 			t.Helper()
-			p, err := r.FindFor(t.Context(), "alice", sumOf(wasm), r.model)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+			return must.Get(r.FindFor(t.Context(), "alice", sumOf(wasm), r.model))(t)
 		}
 		time.Sleep(50 * time.Minute)
 		p := find()
@@ -208,13 +200,8 @@ func TestModules_Remove_InUse(t *testing.T) {
 	r := newModulesRig(t, nil)
 	wasm := asm.New(`{"name":"a"}`).On(abi.ExportOpen, asm.I32(0)).Wasm()
 	r.upload(t, "alice", wasm)
-	p, err := r.FindFor(t.Context(), "alice", sumOf(wasm), r.model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Remove("alice", sumOf(wasm)); err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(r.FindFor(t.Context(), "alice", sumOf(wasm), r.model))(t)
+	must.Do(t, r.Remove("alice", sumOf(wasm)))
 	if _, err := r.FindFor(t.Context(), "alice", sumOf(wasm), r.model); !errors.Is(err, ErrNoModule) {
 		t.Errorf("a new request: %v", err)
 	}

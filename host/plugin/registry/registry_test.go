@@ -23,6 +23,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func openRegistry(t *testing.T, dir string) *Registry {
@@ -42,15 +43,8 @@ func openWith(t *testing.T, l *load.Loader, dir string, lock plugin.Lock) *Regis
 
 func openOptions(t *testing.T, l *load.Loader, o Options) *Registry {
 	t.Helper()
-	g, err := Open(context.Background(), l, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := must.Get(Open(context.Background(), l, o))(t)
+	must.Close(t, g)
 	return g
 }
 
@@ -67,16 +61,12 @@ func place(t *testing.T, dir, base string, wasm []byte) {
 	t.Helper()
 	path := filepath.Join(dir, base)
 	written = written.Add(time.Hour)
-	if err := errors.Join(os.WriteFile(path, wasm, 0o600), os.Chtimes(path, written, written)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(path, wasm, 0o600), os.Chtimes(path, written, written)))
 }
 
 func scan(t *testing.T, g *Registry) {
 	t.Helper()
-	if err := g.Scan(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Scan(context.Background()))
 }
 
 // summary is name, version and state of each plugin.
@@ -123,9 +113,7 @@ func TestRegistry_Scan_FollowsTheFolder(t *testing.T) {
 
 	place(t, dir, "first.wasm", named("c", "1"))
 	place(t, dir, "second.wasm", named("a", "4"))
-	if err := os.Remove(filepath.Join(dir, "broken.wasm")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "broken.wasm")))
 	scan(t, g)
 	expect(t, g, "a 4 ready, c 1 ready")
 }
@@ -136,9 +124,7 @@ func TestRegistry_Scan_NamesBecomeFree(t *testing.T) {
 	dir := t.TempDir()
 	remove := func(base string) {
 		t.Helper()
-		if err := os.Remove(filepath.Join(dir, base)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(dir, base)))
 	}
 	place(t, dir, "a.wasm", named("a", "1"))
 	place(t, dir, "other.wasm", named("a", "2"))
@@ -175,9 +161,7 @@ func TestRegistry_Find_BeingLoaded_SaysSo(t *testing.T) {
 	broken := asm.New("{") // what is logged of it is logged before it is done
 	place(t, dir, "slow.wasm", broken.Wasm())
 	place(t, dir, "waiting.wasm", broken.Wasm())
-	if err := g.Scan(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Scan(t.Context()))
 	for i, want := range []string{"slow.wasm is new", "waiting.wasm is new", "no such plugin", "waiting.wasm is new"} {
 		if len(heard) != 4 || !strings.Contains(heard[i].Error(), want) {
 			t.Fatalf("heard %v, want %s", heard, want)
@@ -204,10 +188,7 @@ func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "a.wasm", named("a", "1"))
 	g := openRegistry(t, dir)
-	old, err := g.Find(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(g.Find(t.Context(), "a"))(t)
 	place(t, dir, "a.wasm", named("a", "2"))
 	scan(t, g)
 	if s, err := stage.New(old, plugin.RequestInfo{}); err != nil {
@@ -256,12 +237,8 @@ func TestRegistry_Upload_KeepsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "b.wasm", named("a", "1"))
 	g := openRegistry(t, dir)
-	if _, _, err := g.Upload(context.Background(), named("b", "1")); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := g.Upload(context.Background(), named("a", "2")); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(g.Upload(context.Background(), named("b", "1")))(t)
+	must.Both(g.Upload(context.Background(), named("a", "2")))(t)
 	expect(t, g, "a 2 ready, b 1 ready")
 	expect(t, openRegistry(t, dir), "a 2 ready, b 1 ready")
 }
@@ -290,9 +267,7 @@ func TestRegistry_Try_ChangesNothing(t *testing.T) {
 		t.Errorf("%+v, created %v, %v", info, created, err)
 	}
 	expect(t, g, "")
-	if _, _, err := g.Upload(context.Background(), named("a", "1")); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(g.Upload(context.Background(), named("a", "1")))(t)
 	if info, created, err := g.Try(context.Background(), named("a", "2")); err != nil || created || info.Manifest.Version != "2" {
 		t.Errorf("%+v, created %v, %v", info, created, err)
 	}
@@ -307,9 +282,7 @@ func TestRegistry_Remove_DeletesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "a.wasm", named("a", "1"))
 	g := openRegistry(t, dir)
-	if err := g.Remove(context.Background(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Remove(context.Background(), "a"))
 	if err := g.Remove(context.Background(), "a"); !errors.Is(err, plugin.ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
@@ -321,10 +294,7 @@ func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "a.wasm", named("a", "1"))
 	g := openRegistry(t, dir)
-	p, err := g.Find(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(g.Find(t.Context(), "a"))(t)
 	defer p.Release()
 	for range abi.LimitFaults {
 		p.Module.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap}, &plugin.RequestInfo{Client: "bob"})
@@ -345,9 +315,7 @@ func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
 
 func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
 	g := openRegistry(t, t.TempDir())
-	if _, _, err := g.Upload(context.Background(), named("a", "0")); err != nil {
-		t.Fatal(err)
-	}
+	must.Both(g.Upload(context.Background(), named("a", "0")))(t)
 	var group sync.WaitGroup
 	for n := range 4 {
 		group.Go(func() {
@@ -399,11 +367,7 @@ func sum(wasm []byte) string {
 
 func lockOf(t *testing.T, entries ...string) plugin.Lock {
 	t.Helper()
-	lock, err := plugin.NewLock(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lock
+	return must.Get(plugin.NewLock(entries))(t)
 }
 
 // With a lock nothing else is loaded: not from the folder, not in the place of what is there, and

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const (
@@ -205,10 +206,7 @@ func TestPlayer_Play_Template(t *testing.T) {
 func TestPlayer_Play_WhatCannotBe(t *testing.T) {
 	g := asm.New(`{"name":"guest","config_schema":{"required":["x"]}}`)
 	f := file(t, `"calls":[{"call":"open"}]`)
-	p, err := NewPlayer(context.Background(), load.File{Content: g.Wasm()}, f, plugin.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewPlayer(context.Background(), load.File{Content: g.Wasm()}, f, plugin.HostOptions{}))(t)
 	defer func() { _ = p.Close() }() // tested elsewhere
 	if _, err := p.Play(context.Background(), &f.Sessions[0]); err == nil || !strings.Contains(err.Error(), "request.config") {
 		t.Errorf("got %v", err)
@@ -277,10 +275,7 @@ func TestPlayer_Play_OddSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := file(t, `"request":{"prompt":[1,2]},"calls":[{"call":"open"},`+tc.calls+`]`)
-			p, err := NewPlayer(context.Background(), load.File{Content: tc.guest.Wasm()}, f, plugin.HostOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(NewPlayer(context.Background(), load.File{Content: tc.guest.Wasm()}, f, plugin.HostOptions{}))(t)
 			defer func() { _ = p.Close() }() // tested elsewhere
 			d, err := p.Play(context.Background(), &f.Sessions[0])
 			got := ""

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestRead_Refuses(t *testing.T) {
@@ -85,13 +86,8 @@ func TestFile_Stream_ReadsBack(t *testing.T) {
 	}, {Plugin: Plugin{Name: "q"}, Calls: []Call{}}}, Recording: &Recording{ID: "rec_1", Choices: []Choice{{Text: "x", Tokens: []Chosen{{Token: 1, By: "samplers"}}}}}}
 	var b bytes.Buffer
 	packed := gzip.NewWriter(&b)
-	if err := errors.Join(f.Stream(packed), packed.Close()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Read(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(f.Stream(packed), packed.Close()))
+	got := must.Get(Read(&b))(t)
 	if d := cmp.Diff(f, got, cmpopts.EquateNaNs()); d != "" {
 		t.Error(d)
 	}
@@ -146,14 +142,9 @@ func TestFile_Write_LaysOutForPeople(t *testing.T) {
   ]
 }
 `
-	f, err := Read(strings.NewReader(want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Read(strings.NewReader(want)))(t)
 	var got bytes.Buffer
-	if err := f.Write(&got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Write(&got))
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -162,9 +153,7 @@ func TestFile_Write_LaysOutForPeople(t *testing.T) {
 func TestRead_Damaged(t *testing.T) {
 	var b bytes.Buffer
 	packed := gzip.NewWriter(&b)
-	if err := errors.Join((&File{Vocabulary: Vocabulary{Pieces: []Text{"a"}}}).Stream(packed), packed.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join((&File{Vocabulary: Vocabulary{Pieces: []Text{"a"}}}).Stream(packed), packed.Close()))
 	whole := b.Bytes()
 	for at := 10; at < len(whole); at++ { // behind the header
 		changed := bytes.Clone(whole)
@@ -266,20 +255,12 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := file.Stream(&b); err != nil {
-			t.Fatal(err)
-		}
-		again, err := Read(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, file.Stream(&b))
+		again := must.Get(Read(&b))(t)
 		if d := cmp.Diff(file, again, cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b Logit) bool { return sameLogit(float32(a), float32(b)) })); d != "" {
 			t.Error(d)
 		}
-		p, err := NewPlayer(t.Context(), load.File{Content: wasm}, file, plugin.HostOptions{CacheDir: code})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewPlayer(t.Context(), load.File{Content: wasm}, file, plugin.HostOptions{CacheDir: code}))(t)
 		defer func() { _ = p.Close() }() // tested elsewhere
 		for i := range file.Sessions {
 			if d, err := p.Play(t.Context(), &file.Sessions[i]); err == nil && d != nil {

@@ -19,15 +19,13 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // A chain calls a recorder and not the stage within it, also for what a stage's traits say.
 func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
 	g := example().On(abi.ExportPrepare, asm.I32(0)).On(abi.ExportSample, asm.I32(6))
-	s, err := stage.New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{Skip: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{Skip: true}))(t)
 	var calls []string
 	r := Record(s, func([]Token) {}, func(c Call) bool {
 		calls = append(calls, c.Call)
@@ -35,9 +33,7 @@ func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
 	})
 	c := chain.New([]chain.Stage{r}, 100, 0)
 	defer chain.Close(c.Stages())
-	if err := c.Begin([]chain.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Begin([]chain.Token{1}, 1))
 	if err := c.Prepare(); err != nil {
 		t.Error(err)
 	}
@@ -51,16 +47,11 @@ func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
 
 // A recording tells what the plugin has declined; the calls that it declined are not in it.
 func TestRecorder_Reset_WritesDownWhatIsDeclined(t *testing.T) {
-	s, err := stage.New(hosttest.Load(t, hosttest.Open(t, load.New), declining()), plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(hosttest.Load(t, hosttest.Open(t, load.New), declining()), plugin.RequestInfo{}))(t)
 	var calls []Call
 	r := Record(s, func([]Token) {}, func(c Call) bool { calls = append(calls, c); return true })
 	defer func() { _ = r.Close() }()
-	if err := r.Reset([]chain.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Reset([]chain.Token{1}, 1))
 	if err := r.Apply(&chain.View{N: -1, Chosen: -1}); err != nil {
 		t.Error(err)
 	}
@@ -103,25 +94,16 @@ func TestRecorder_Plan_IsReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer planned.Release()
-	s, err := stage.New(planned, plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(planned, plugin.RequestInfo{}))(t)
 	f := file(t, `"request":{"prompt":[1]},"calls":[]`)
 	f.Sessions[0].Plan = New(planned, plugin.RequestInfo{}).Plan
 	r := Record(s, func([]Token) {}, func(c Call) bool {
 		f.Sessions[0].Calls = append(f.Sessions[0].Calls, c)
 		return true
 	})
-	if err := r.Reset([]Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Reset([]Token{1}, 1))
+	must.Get(r.Prepare())(t)
+	must.Do(t, r.Close())
 	var did []string
 	for _, d := range f.Sessions[0].Plan {
 		did = append(did, d.Do)
@@ -130,9 +112,7 @@ func TestRecorder_Plan_IsReplayed(t *testing.T) {
 		t.Errorf("the plan did %s", got)
 	}
 	var b bytes.Buffer
-	if err := f.Stream(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Stream(&b))
 	text := b.String()
 	if f, err = Read(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
@@ -140,10 +120,7 @@ func TestRecorder_Plan_IsReplayed(t *testing.T) {
 	if d := play(t, f, planning("hello").Wasm()); d != nil {
 		t.Error(d)
 	}
-	player, err := NewPlayer(t.Context(), load.File{Content: planning("another").Wasm()}, f, plugin.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	player := must.Get(NewPlayer(t.Context(), load.File{Content: planning("another").Wasm()}, f, plugin.HostOptions{}))(t)
 	defer func() { _ = player.Close() }()
 	if _, err := player.Play(t.Context(), &f.Sessions[0]); err == nil || !strings.Contains(err.Error(), `the plan for request.config: it has "another" tokenized`) {
 		t.Errorf("a plan that asks for something else: %v", err)
@@ -170,10 +147,7 @@ func TestPlayer_Play_RefusedPlan(t *testing.T) {
 		t.Error(d)
 	}
 	f := file(t, `"calls":[{"call":"open"}]`)
-	p, err := NewPlayer(t.Context(), load.File{Content: faulty.Wasm()}, f, plugin.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewPlayer(t.Context(), load.File{Content: faulty.Wasm()}, f, plugin.HostOptions{}))(t)
 	defer func() { _ = p.Close() }()
 	if changed, err := p.Update(t.Context(), &f.Sessions[0]); err != nil || changed != 1 {
 		t.Errorf("%d changed, %v", changed, err)
@@ -192,29 +166,17 @@ func TestRecorder_Skipped_IsReplayed(t *testing.T) {
 	if !errors.As(err, &fault) {
 		t.Fatal(err)
 	}
-	skipped, err := p.Skipped(fault)
-	if err != nil {
-		t.Fatal(err)
-	}
+	skipped := must.Get(p.Skipped(fault))(t)
 	defer skipped.Release()
-	s, err := stage.New(skipped, plugin.RequestInfo{Skip: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(skipped, plugin.RequestInfo{Skip: true}))(t)
 	f := file(t, `"request":{"prompt":[1]},"calls":[]`)
 	r := Record(s, func([]Token) {}, func(c Call) bool {
 		f.Sessions[0].Calls = append(f.Sessions[0].Calls, c)
 		return true
 	})
-	if err := r.Reset([]Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Accept(2); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Reset([]Token{1}, 1))
+	must.Get(r.Accept(2))(t)
+	must.Do(t, r.Close())
 	if calls := f.Sessions[0].Calls; len(calls) != 1 || calls[0].Call != CallOpen || calls[0].Fault == nil || calls[0].Fault.Export != abi.ExportPlan {
 		t.Errorf("%+v", calls)
 	}
@@ -304,13 +266,9 @@ func TestRecorder_Deeds_AreReplayed(t *testing.T) {
 		f.Sessions[0].Calls = append(f.Sessions[0].Calls, c)
 		return true
 	})
-	if err := r.Reset([]Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Reset([]Token{1}, 1))
 	_, _ = r.Prepare() // what it answers is a fault, which is recorded
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 	var did []string
 	for _, d := range f.Sessions[0].Calls[1].Deeds {
 		did = append(did, d.Do)
@@ -319,9 +277,7 @@ func TestRecorder_Deeds_AreReplayed(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	var b bytes.Buffer
-	if err := f.Stream(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Stream(&b))
 	if f, err = Read(&b); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin/index"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const most = 1 << 20
@@ -34,13 +35,9 @@ var file = []byte("\x00asm and so on")
 // indexOf lists the file under a URL. key may be empty.
 func indexOf(t *testing.T, url, key string) []byte {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"version": 1, "key": key, "plugins": []any{map[string]any{
+	return must.Get(json.Marshal(map[string]any{"version": 1, "key": key, "plugins": []any{map[string]any{
 		"name": "good", "sha256": sumOf(file), "size": len(file), "url": url, "manifest": map[string]any{"name": "good"},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	}}}))(t)
 }
 
 // site is a web server with files, of which answers can be changed.
@@ -68,10 +65,7 @@ func serve(t *testing.T) *site {
 
 func open(t *testing.T, name string) *Client {
 	t.Helper()
-	from, err := Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(Parse(name))(t)
 	return Client{Source: from, MaxBytes: most, Agent: "test", Copies: filepath.Join(t.TempDir(), "copies")}.Open()
 }
 
@@ -88,10 +82,7 @@ func install(t *testing.T, name string) ([]byte, error) {
 
 func keys(t *testing.T) (ed25519.PrivateKey, string) {
 	t.Helper()
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, private := must.Both(ed25519.GenerateKey(nil))(t)
 	return private, index.FormatKey(public)
 }
 
@@ -99,9 +90,7 @@ func TestClient_File_IsWhatTheIndexSays(t *testing.T) {
 	s := serve(t)
 	folder := t.TempDir()
 	for name, content := range map[string][]byte{"index.json": s.files["/index.json"], "good.wasm": file} {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
 	for _, name := range []string{s.URL + "/index.json", s.URL + "/index.json#sha256:" + sumOf(s.files["/index.json"]), folder, "file://" + folder, filepath.Join(folder, "index.json")} {
 		if got, err := install(t, name); err != nil || !bytes.Equal(got, file) {
@@ -259,17 +248,12 @@ func TestClient_Offline(t *testing.T) {
 	if _, _, err := c.Offline(); err == nil || !strings.Contains(err.Error(), "no copy of it yet") {
 		t.Errorf("before the first time: %v", err)
 	}
-	if _, err := c.Index(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Index(t.Context()))(t)
 	s.Close()
 	if i, made, err := c.Offline(); err != nil || len(i.Plugins) != 1 || made.IsZero() {
 		t.Errorf("%+v, %v, %v", i, made, err)
 	}
-	text, err := os.ReadFile(c.path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(c.path()))(t)
 	_, key = keys(t)
 	wrong := open(t, s.URL+"/index.json#"+key)
 	wrong.Copies = c.Copies
@@ -279,9 +263,7 @@ func TestClient_Offline(t *testing.T) {
 	for at := range text {
 		changed := bytes.Clone(text)
 		changed[at] ^= 1
-		if err := os.WriteFile(c.path(), changed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(c.path(), changed, 0o600))
 		if _, _, err := c.Offline(); err == nil {
 			t.Fatalf("byte %d of the copy was changed, and it is read", at)
 		}
@@ -292,13 +274,9 @@ func TestClient_Offline(t *testing.T) {
 func TestClient_Folder_StaysWithin(t *testing.T) {
 	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "good.wasm")
 	for path, content := range map[string][]byte{filepath.Join(folder, "index.json"): indexOf(t, "good.wasm", ""), outside: file} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
 	}
-	if err := os.Symlink(outside, filepath.Join(folder, "good.wasm")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(outside, filepath.Join(folder, "good.wasm")))
 	if got, err := install(t, folder); err == nil {
 		t.Errorf("it gives %q", got)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 var (
@@ -69,9 +70,7 @@ func TestStage_Apply_ShowsTheBestCandidates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, candidates(i32(hosttest.AtScratch), local(0), store), 1)
-			if err := s.Apply(tc.view); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Apply(tc.view))
 			if n := peek(s, hosttest.AtScratch); int(n) != len(tc.ids) {
 				t.Errorf("the guest saw %d candidates", n)
 			}
@@ -88,9 +87,7 @@ func TestStage_Apply_ShowsTheBestCandidates(t *testing.T) {
 func TestStage_Apply_TakesEdits(t *testing.T) {
 	s := use(t, candidates(pokeF(atLogit, banned), pokeF(atLogit+4, 50), poke(hosttest.AtBuffer+8, 3)), 1)
 	v := raw(ramp())
-	if err := s.Apply(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(v))
 	if !slices.Equal(v.ID, []int32{98, 3, 96}) || !slices.Equal(v.Logit, []float32{50, 97, 96}) || v.N != 3 {
 		t.Errorf("%v %v %d", v.ID, v.Logit, v.N)
 	}
@@ -115,9 +112,7 @@ func TestStage_Apply_KeepsTheFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, candidates(poke(hosttest.AtBuffer, -1), pokeF(atLogit, nan), pokeF(atLogit+4, banned), i32(-1-tc.keep), ret), 1)
-			if err := s.Apply(tc.view); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Apply(tc.view))
 			v := tc.view
 			if v.N != tc.keep || v.Chosen != -1 || !slices.Equal(v.ID, tc.ids) || !slices.Equal(v.Logit, tc.logits) {
 				t.Errorf("%v %v, %d, chosen %d", v.ID, v.Logit, v.N, v.Chosen)
@@ -192,9 +187,7 @@ func TestStage_Apply_SkipsAfterAFault(t *testing.T) {
 		if err := s.Apply(v); err != nil || v.N != -1 {
 			t.Fatalf("%d, %v", v.N, err)
 		}
-		if _, err := s.Accept(5); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accept(5))(t)
 	}
 	if h := m.Health(); h.Faults != 1 {
 		t.Errorf("%d faults", h.Faults)
@@ -340,9 +333,7 @@ func TestStage_Apply_WholeRow(t *testing.T) {
 	s := use(t, wholeRow(pokeF(hosttest.AtBuffer+4*7, 1000)), 1)
 	row := ramp(3)
 	v := raw(row)
-	if err := s.Apply(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(v))
 	want := ramp(3)
 	want[7] = 1000
 	if diff := cmp.Diff(want, v.Row); diff != "" || v.N != -1 {
@@ -356,9 +347,7 @@ func TestStage_Apply_WholeRow(t *testing.T) {
 func TestStage_Apply_WholeRowOfCandidates(t *testing.T) {
 	s := use(t, wholeRow(), 1)
 	v := &chain.View{Row: ramp(), ID: []int32{9, 4}, Logit: []float32{1, 2}, N: 2, Chosen: -1}
-	if err := s.Apply(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Apply(v))
 	for i, x := range v.Row {
 		want := banned
 		switch i {

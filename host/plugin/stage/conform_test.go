@@ -25,6 +25,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -112,10 +113,7 @@ func newBench(t testing.TB, changes ...func(*plugin.Limits)) *bench {
 		change(&limits)
 	}
 	loader := load.New(plugin.HostOptions{ModelOptions: plugin.ModelOptions{Vocabulary: words{}, Grammars: odd{}}, Limits: limits})
-	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048, HiddenState: 8}), scheduler.Config{Slots: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048, HiddenState: 8}), scheduler.Config{Slots: 8}))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -453,22 +451,13 @@ func TestStage_FlippedBits_NeighboursNoticeNothing(t *testing.T) {
 // back.
 func TestStage_Close_NoViewOfMemoryIsLeft(t *testing.T) {
 	b := newBench(t)
-	name, err := b.load(context.Background(), busy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	name := must.Get(b.load(context.Background(), busy()))(t)
 	undisturbed := among(t, b)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		request, err := b.request(context.Background(), tck.Request{}, []string{name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must.Get(b.request(context.Background(), tck.Request{}, []string{name}))(t)
 		request.MaxTokens = 50
-		stream, err := b.scheduler.Submit(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stream := must.Get(b.scheduler.Submit(request))(t)
 		stop := r.IntN(20)
 		for e := range schedulertest.Events(context.Background(), stream) {
 			if stop--; stop == 0 {
@@ -494,10 +483,7 @@ func (b *bench) neighbour(n int) (string, error) {
 // they noticed nothing.
 func among(t *testing.T, b *bench) (undisturbed func()) {
 	t.Helper()
-	stop, err := tck.Neighbours(b.neighbour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := must.Get(tck.Neighbours(b.neighbour))(t)
 	return func() {
 		t.Helper()
 		if err := stop(); err != nil {

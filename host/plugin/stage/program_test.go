@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/program"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // runs has the plugin that is a program write the answer to a prompt.
@@ -91,10 +92,7 @@ func greedyProgram(steps int) *asm.Guest {
 func TestProgram_Main_WritesTheAnswer(t *testing.T) {
 	b := newBench(t)
 	undisturbed := among(t, b)
-	want, err := b.neighbour(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(b.neighbour(1))(t)
 	text, reason, err := b.runs(t, greedyProgram(100), 0, false)
 	if err != nil || text != want || reason != "stop" {
 		t.Errorf("%q ended by %s, want %q: %v", text, reason, want, err)
@@ -277,17 +275,11 @@ func calling() map[string]func(g *asm.Guest) []byte {
 // the guest has returned, and whether the guest had begun.
 func (b *bench) endedProgram(t *testing.T, g *asm.Guest, end func(r *scheduler.Request) (then func(*scheduler.Stream))) (_ *scheduler.End, begun bool) {
 	t.Helper()
-	p, err := b.loader.Load(t.Context(), g.Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(b.loader.Load(t.Context(), g.Wasm()))(t)
 	defer p.Release()
 	use := plugin.RequestInfo{Seed: 7, ContextSize: 2048}
 	greedyChains(&use)
-	s, err := stage.New(p, use)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stage.New(p, use))(t)
 	of, began, returned := stage.Program{Stage: s}, make(chan struct{}), make(chan struct{})
 	tokens, _ := words{}.Tokenize("neighbour 1", false, false) // it has no errors
 	r := scheduler.Request{Reports: scheduler.Reports{Logprobs: -1}, Caching: scheduler.Caching{CachePrompt: true}, Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{of},
@@ -297,10 +289,7 @@ func (b *bench) endedProgram(t *testing.T, g *asm.Guest, end func(r *scheduler.R
 			return of.Main(r)
 		}}}
 	then := end(&r)
-	stream, err := b.scheduler.Submit(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(b.scheduler.Submit(r))(t)
 	var ended *scheduler.End
 	for e := range schedulertest.Events(t.Context(), stream) {
 		if e.Kind == scheduler.KindToken && then != nil { // it is in its loop
@@ -394,8 +383,8 @@ func greedyChains(r *plugin.RequestInfo) {
 	}
 }
 
-// must traps where a call is not answered so.
-func must(code []byte, want int) []byte {
+// insist traps where a call is not answered so.
+func insist(code []byte, want int) []byte {
 	return join(code, asm.I32(want), asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))
 }
 
@@ -405,10 +394,7 @@ func TestProgram_Main_Runs(t *testing.T) {
 	b := newBench(t)
 	b.told = greedyChains
 	undisturbed := among(t, b)
-	want, err := b.neighbour(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(b.neighbour(1))(t)
 	for name, open := range map[string]func(g *asm.Guest) []byte{
 		"the prompt": func(g *asm.Guest) []byte { return join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen)) },
 		"messages": func(g *asm.Guest) []byte {
@@ -422,12 +408,12 @@ func TestProgram_Main_Runs(t *testing.T) {
 				// so many tokens of it are the prompt
 				length := join(asm.Local(0), asm.I32(0), asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchTokens))
 				return [][]byte{
-					open(g), asm.SetLocal(0), length, asm.SetLocal(1), must(state, abi.StatePending),
-					must(join(asm.Local(0), asm.I32(0), asm.I32(30), asm.I32(abi.AppendScored), g.Call(abi.ImportBranchRun)), 0),
-					must(state, abi.StateRunning), waitFor(g, 0, 0), must(state, abi.StateRan),
-					must(join(asm.Local(0), asm.Local(1), asm.I32(bestAt), asm.I32(100), g.Call(abi.ImportBranchTokens)), 30),
-					must(join(asm.Local(0), asm.Local(1), asm.I32(scoresAt), asm.I32(100), g.Call(abi.ImportBranchScores)), 30),
-					must(join(asm.I32(0), asm.I32(bestAt), asm.I32(scoresAt), asm.I32(30), g.Call(abi.ImportShow)), 0),
+					open(g), asm.SetLocal(0), length, asm.SetLocal(1), insist(state, abi.StatePending),
+					insist(join(asm.Local(0), asm.I32(0), asm.I32(30), asm.I32(abi.AppendScored), g.Call(abi.ImportBranchRun)), 0),
+					insist(state, abi.StateRunning), waitFor(g, 0, 0), insist(state, abi.StateRan),
+					insist(join(asm.Local(0), asm.Local(1), asm.I32(bestAt), asm.I32(100), g.Call(abi.ImportBranchTokens)), 30),
+					insist(join(asm.Local(0), asm.Local(1), asm.I32(scoresAt), asm.I32(100), g.Call(abi.ImportBranchScores)), 30),
+					insist(join(asm.I32(0), asm.I32(bestAt), asm.I32(scoresAt), asm.I32(30), g.Call(abi.ImportShow)), 0),
 					asm.I32(0),
 				}
 			})
@@ -444,17 +430,14 @@ func TestProgram_Main_Runs(t *testing.T) {
 // its prompt on.
 func TestProgram_Main_Adopts(t *testing.T) {
 	b := newBench(t)
-	want, err := b.neighbour(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(b.neighbour(1))(t)
 	g := running("2", func(g *asm.Guest) [][]byte {
 		open := join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), waitFor(g, 0, 1))
 		best := join(asm.Local(0), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
 		length := join(asm.Local(0), asm.I32(0), asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchTokens), asm.SetLocal(1))
 		return [][]byte{
 			open, best, length, asm.Local(0), asm.I32(bestAt), asm.I32(1), asm.I32(0), g.Call(abi.ImportBranchAppend), asm.Drop,
-			must(join(asm.I32(0), asm.Local(0), asm.Local(1), g.Call(abi.ImportAdopt)), 0), asm.I32(0),
+			insist(join(asm.I32(0), asm.Local(0), asm.Local(1), g.Call(abi.ImportAdopt)), 0), asm.I32(0),
 		}
 	})
 	text, reason, err := b.runs(t, g, 50, false)
@@ -480,15 +463,15 @@ func TestProgram_Main_FollowsAGrammar(t *testing.T) {
 			best := func(branch int) []byte {
 				return join(asm.Local(branch), asm.I32(1), asm.I32(candidatesAt), g.Call(abi.ImportBranchCandidates), asm.Drop)
 			}
-			isOdd := must(join(asm.I32(bestAt), asm.Load, asm.I32(1), asm.And), 1)
+			isOdd := insist(join(asm.I32(bestAt), asm.Load, asm.I32(1), asm.And), 1)
 			return [][]byte{
-				must(join(asm.I32(abi.GrammarGBNF), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportGrammarOpen)), 0),
+				insist(join(asm.I32(abi.GrammarGBNF), asm.I32(scoresAt), asm.I32(1), g.Call(abi.ImportGrammarOpen)), 0),
 				asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0),
-				must(join(asm.Local(0), asm.I32(0), g.Call(abi.ImportBranchGrammar)), 0), waitFor(g, 0, 1), best(0), isOdd,
-				must(join(asm.Local(0), asm.I32(0), asm.I32(12), asm.I32(0), g.Call(abi.ImportBranchRun)), 0), waitFor(g, 0, 0),
+				insist(join(asm.Local(0), asm.I32(0), g.Call(abi.ImportBranchGrammar)), 0), waitFor(g, 0, 1), best(0), isOdd,
+				insist(join(asm.Local(0), asm.I32(0), asm.I32(12), asm.I32(0), g.Call(abi.ImportBranchRun)), 0), waitFor(g, 0, 0),
 				asm.Local(0), g.Call(abi.ImportBranchFork), asm.SetLocal(1), waitFor(g, 1, 1), best(1), isOdd,
-				must(join(asm.Local(1), asm.I32(-12), asm.I32(bestAt), asm.I32(12), g.Call(abi.ImportBranchTokens)), 12),
-				must(join(asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(12), g.Call(abi.ImportShow)), 0),
+				insist(join(asm.Local(1), asm.I32(-12), asm.I32(bestAt), asm.I32(12), g.Call(abi.ImportBranchTokens)), 12),
+				insist(join(asm.I32(0), asm.I32(bestAt), asm.I32(0), asm.I32(12), g.Call(abi.ImportShow)), 0),
 				then(g), asm.I32(0),
 			}
 		})
@@ -533,7 +516,7 @@ func TestProgram_Main_Rows(t *testing.T) {
 	}
 	refused := func(g *asm.Guest, text, why string, at int, call []byte) []byte {
 		g.Put(at, text)
-		return join(must(call, abi.BranchRefused), must(join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchReason)), len(why)))
+		return join(insist(call, abi.BranchRefused), insist(join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchReason)), len(why)))
 	}
 	started := func(g *asm.Guest) []byte {
 		return join(asm.I32(0), asm.I32(0), g.Call(abi.ImportBranchOpen), asm.SetLocal(0), waitFor(g, 0, 1), asm.Poke(listAt, 0))
@@ -546,16 +529,16 @@ func TestProgram_Main_Rows(t *testing.T) {
 			return join(best(g), sample(g), asm.I32(bestAt), asm.Load, asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))
 		}, ""},
 		"masks": {func(g *asm.Guest) []byte { // token 37 alone, then none
-			return join(asm.Poke(listAt+4, 1<<5), must(mask(g, 8), 0), must(sample(g), 37), asm.Poke(listAt+4, 0), must(mask(g, 8), 0), must(sample(g), abi.BranchNoToken))
+			return join(asm.Poke(listAt+4, 1<<5), insist(mask(g, 8), 0), insist(sample(g), 37), asm.Poke(listAt+4, 0), insist(mask(g, 8), 0), insist(sample(g), abi.BranchNoToken))
 		}, ""},
 		"mixes": {func(g *asm.Guest) []byte { // the least likely are all as likely: the first
-			return join(must(mix(g, -1, 1), 0), must(sample(g), 0))
+			return join(insist(mix(g, -1, 1), 0), insist(sample(g), 0))
 		}, ""},
 		"refusals": {func(g *asm.Guest) []byte {
 			chain := join(asm.I32(scoresAt), asm.I32(3), g.Call(abi.ImportChainOpen))
 			messages := join(asm.I32(scoresAt+8), asm.I32(3), g.Call(abi.ImportBranchOpenMessages))
 			return join(refused(g, "hot", "temperature is hot", scoresAt, chain), refused(g, "bad", "no messages", scoresAt+8, messages),
-				must(join(asm.I32(scoresAt+1), asm.I32(1), g.Call(abi.ImportChainOpen)), 1))
+				insist(join(asm.I32(scoresAt+1), asm.I32(1), g.Call(abi.ImportChainOpen)), 1))
 		}, ""},
 		"too short a mask":   {func(g *asm.Guest) []byte { return join(mask(g, 7), asm.Drop) }, "7 words"},
 		"no end of a weight": {func(g *asm.Guest) []byte { return join(mix(g, float32(math.Inf(1)), 1), asm.Drop) }, "weighted with"},

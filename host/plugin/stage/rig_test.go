@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/spawn"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestMain(m *testing.M) {
@@ -51,18 +52,9 @@ func use(t testing.TB, g *asm.Guest, prompt ...scheduler.Token) *Stage {
 
 func useOf(t testing.TB, p *load.Plugin, r plugin.RequestInfo, prompt ...scheduler.Token) *Stage {
 	t.Helper()
-	s, err := New(p, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := s.Reset(prompt, len(prompt)); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(p, r))(t)
+	must.Close(t, s)
+	must.Do(t, s.Reset(prompt, len(prompt)))
 	return s
 }
 

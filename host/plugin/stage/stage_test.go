@@ -21,15 +21,13 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // openLater begins a stage and opens it in a goroutine.
 func openLater(t *testing.T, p *load.Plugin) (*Stage, <-chan error) {
 	t.Helper()
-	s, err := New(p, plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(p, plugin.RequestInfo{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	opened := make(chan error, 1)
 	go func() { opened <- s.Reset([]int32{1}, 1) }()
@@ -71,14 +69,8 @@ func TestStage_Reset_TellingAnewIsEndedByTheClock(t *testing.T) {
 
 func TestStage_Release_LastUserFrees(t *testing.T) {
 	l := hosttest.Open(t, load.New)
-	m, err := l.Load(context.Background(), hosttest.Plain().Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(m, plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(l.Load(context.Background(), hosttest.Plain().Wasm()))(t)
+	s := must.Get(New(m, plugin.RequestInfo{}))(t)
 	m.Release()
 	if err := s.Reset([]int32{1}, 1); err != nil {
 		t.Errorf("a module in use was freed: %v", err)
@@ -92,14 +84,8 @@ func TestStage_Release_LastUserFrees(t *testing.T) {
 }
 
 func TestStage_Hammer_InstancesDoNotMeet(t *testing.T) {
-	m, err := hosttest.Open(t, load.New).Load(t.Context(), counting(false).Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad, err := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(hosttest.Open(t, load.New).Load(t.Context(), counting(false).Wasm()))(t)
+	bad := must.Get(hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm()))(t)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -191,9 +177,7 @@ func TestStage_Usage_OfTheLastCall(t *testing.T) {
 	s := use(t, g, 1)
 	var fuel [2]int64
 	for i, loops := range []int32{10, 1000} {
-		if _, err := s.Accept(loops); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accept(loops))(t)
 		u := s.Usage()
 		if fuel[i] = u.Fuel; u.Limit != abi.LimitHookFuel || u.Memory != (5+i)<<16 {
 			t.Errorf("%+v", u)
@@ -229,18 +213,13 @@ func TestStage_Refuse_IsAFault(t *testing.T) {
 
 func TestStage_Refuse_Skip(t *testing.T) {
 	calls := hosttest.Plain().On(abi.ExportPrepare, i32(hosttest.AtScratch), i32(1), store, i32(0))
-	s, err := New(hosttest.Load(t, hosttest.Open(t, load.New), calls), plugin.RequestInfo{Skip: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(hosttest.Load(t, hosttest.Open(t, load.New), calls), plugin.RequestInfo{Skip: true}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1}, 1))
 	if err := s.Refuse(chain.ActMask, errors.New("no frogs here")); err != nil {
 		t.Errorf("the request ends: %v", err)
 	}
@@ -304,15 +283,10 @@ func TestStage_Decline_NeedsNothing(t *testing.T) {
 				return 1
 			}
 		})
-		s, err := New(hosttest.Load(t, l, declining(tc.declined...)), plugin.RequestInfo{MaxTokens: 50, ContextSize: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(hosttest.Load(t, l, declining(tc.declined...)), plugin.RequestInfo{MaxTokens: 50, ContextSize: 1000}))(t)
 		calls := &called{}
 		c := chain.New([]chain.Stage{s, &picks{}}, 100, 0)
-		if err := c.Begin([]chain.Token{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Begin([]chain.Token{1}, 1))
 		s.Watch(calls)
 		if c.Prepares() != tc.prepares || c.Foresees() != tc.foresees || c.WantsLogprobs() != tc.logprobs || len(c.StateLayers()) > 0 != tc.states {
 			t.Errorf("%s: prepares %v, foresees %v, log-probabilities %v, states %v", name, c.Prepares(), c.Foresees(), c.WantsLogprobs(), len(c.StateLayers()) > 0)
@@ -339,10 +313,7 @@ func draw(t *testing.T, c *chain.Chain) scheduler.Token {
 	var row chain.Row
 	row.Lend([][]float32{make([]float32, 100)}, &sync.WaitGroup{})
 	defer row.Return()
-	token, _, err := c.Draw(&row)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token, _ := must.Both(c.Draw(&row))(t)
 	return token
 }
 
@@ -429,12 +400,8 @@ func TestStage_Notes_AreInTheTrace(t *testing.T) {
 func TestStage_Notes_GoWithTheirToken(t *testing.T) {
 	s := use(t, noting(1, "likely", "taken", abi.NoteOk), 1)
 	c := chain.New([]chain.Stage{s}, 100, 1)
-	if _, err := s.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset([]chain.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Prepare())(t)
+	must.Do(t, s.Reset([]chain.Token{1}, 1))
 	var trace chain.Trace
 	if _, err := c.Accept(0, 2, &trace); err != nil || len(trace.Notes) != 1 || trace.Notes[0].Text != "taken" {
 		t.Errorf("%v, %v", trace.Notes, err)
@@ -450,13 +417,9 @@ func TestStage_Notes_HaveTheLog(t *testing.T) {
 	g.On(abi.ExportPrepare, slices.Concat(slices.Repeat(line, abi.LimitNotes+1)), i32(0))
 	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(3), g.Call(abi.ImportNote), asm.Drop, i32(0))
 	s := use(t, g, 1)
-	if _, err := s.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Prepare())(t)
 	var trace chain.Trace
-	if _, err := chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace))(t)
 	var got []string
 	for _, n := range trace.Notes {
 		got = append(got, n.Text)
@@ -473,22 +436,12 @@ func TestStage_Notes_ThatAPlanDoesNotNeed(t *testing.T) {
 	g.On(abi.ExportPlan, i32(hosttest.AtScratch+1024), i32(12), g.Call(abi.ImportEmit), i32(0))
 	g.On(abi.ExportPrepare, i32(abi.LogInfo), i32(hosttest.AtScratch), i32(6), g.Call(abi.ImportLog), i32(0))
 	g.On(abi.ExportAccept, i32(hosttest.AtScratch), i32(3), g.Call(abi.ImportNote)) // which answers 0, as accept may
-	p, err := hosttest.Load(t, hosttest.Open(t, load.New), g).With(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(hosttest.Load(t, hosttest.Open(t, load.New), g).With(t.Context(), "", nil))(t)
 	t.Cleanup(p.Release)
-	s, err := New(p, plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(p, plugin.RequestInfo{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	if err := s.Reset([]chain.Token{1}, 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]chain.Token{1}, 1))
+	must.Get(s.Prepare())(t)
 	var trace chain.Trace
 	if _, err := chain.New([]chain.Stage{s}, 100, 1).Accept(0, 2, &trace); err != nil || len(trace.Notes) != 1 || trace.Notes[0].Text != "likely" {
 		t.Errorf("%v, %v", trace.Notes, err)
@@ -509,9 +462,7 @@ func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Reset([]int32{1}, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Reset([]int32{1}, 1))
 			if _, err := s.Prepare(); err == nil {
 				t.Error("no fault")
 			}
@@ -543,13 +494,9 @@ func TestStage_Faults_AreItsRequests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := s.Reset([]int32{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Reset([]int32{1}, 1))
 		_, fault := s.Accept(token)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 		return fault
 	}
 	faults := func(n int) {
@@ -560,9 +507,7 @@ func TestStage_Faults_AreItsRequests(t *testing.T) {
 		}
 	}
 	faults(abi.LimitFaults - 1)
-	if err := use(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, use(0))
 	faults(abi.LimitFaults)
 	if err := use(0); !errors.Is(err, plugin.ErrQuarantined) {
 		t.Errorf("got %v", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Buffers of a preparing guest, one after the other.
@@ -58,10 +59,7 @@ func TestStage_Prepare_TakesWhatIsFilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, preparing(tc.code...), 1)
-			got, err := s.Prepare()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(s.Prepare())(t)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -144,9 +142,7 @@ func TestStage_Bind_OnlyInOpen(t *testing.T) {
 	g.On(abi.ExportWarm, i32(hosttest.AtScratch), i32(1), i32(hosttest.AtBuffer), i32(32), g.Call("bind"), store, i32(0))
 	g.On(abi.ExportPrepare, i32(hosttest.AtScratch+4), i32(1), i32(hosttest.AtBuffer), i32(32), g.Call("bind"), store, i32(0))
 	s := use(t, g, 1)
-	if _, err := s.Prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Prepare())(t)
 	if peek(s, hosttest.AtScratch) != -1 || peek(s, hosttest.AtScratch+4) != -1 {
 		t.Errorf("in warm %d, in prepare %d", peek(s, hosttest.AtScratch), peek(s, hosttest.AtScratch+4))
 	}
@@ -238,9 +234,7 @@ func TestStage_Accept_HoldOfTheRequest(t *testing.T) {
 
 func TestStage_Accept_SpliceInAnswerToItself(t *testing.T) {
 	s := use(t, accepting(splice(1, 30), i32(2)), 1)
-	if _, err := s.Accept(9); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Accept(9))(t)
 	if want := []int32{1}; !slices.Equal(s.session.History, want) {
 		t.Errorf("history %v", s.session.History)
 	}
@@ -263,13 +257,9 @@ func TestStage_Reset_FreshInstanceIsReplayed(t *testing.T) {
 	s := use(t, counting(false), 1, 2)
 	first := s.instance
 	for _, token := range []int32{3, 4, 5} {
-		if _, err := s.Accept(token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accept(token))(t)
 	}
-	if err := s.Reset([]int32{1, 2, 3, 4}, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]int32{1, 2, 3, 4}, 2))
 	if s.instance == first || peek(s, hosttest.AtScratch) != 2 || !slices.Equal(s.session.History, []int32{1, 2, 3, 4}) {
 		t.Errorf("same instance: %v, %d accepted, history %v", s.instance == first, peek(s, hosttest.AtScratch), s.session.History)
 	}
@@ -284,17 +274,13 @@ func TestStage_Reset_FreshInstanceGivesOutputs(t *testing.T) {
 	s := use(t, g, 1, 2)
 	accept := func(token int32) int {
 		t.Helper()
-		if _, err := s.Accept(token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accept(token))(t)
 		return len(s.session.TakeOutputs())
 	}
 	if n := accept(3); n != 1 {
 		t.Fatalf("%d values are given", n)
 	}
-	if err := s.Reset([]int32{1, 2, 3}, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]int32{1, 2, 3}, 2))
 	if again, after := len(s.session.TakeOutputs()), accept(4); again != 0 || after != 1 {
 		t.Errorf("%d values are given again, %d afterwards", again, after)
 	}
@@ -303,12 +289,8 @@ func TestStage_Reset_FreshInstanceGivesOutputs(t *testing.T) {
 func TestStage_Reset_IsTold(t *testing.T) {
 	s := use(t, counting(true), 1, 2)
 	first := s.instance
-	if _, err := s.Accept(3); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset([]int32{1, 2}, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Accept(3))(t)
+	must.Do(t, s.Reset([]int32{1, 2}, 2))
 	if s.instance != first || peek(s, hosttest.AtScratch+4) != 2 {
 		t.Errorf("same instance: %v, told %d", s.instance == first, peek(s, hosttest.AtScratch+4))
 	}
@@ -316,14 +298,9 @@ func TestStage_Reset_IsTold(t *testing.T) {
 
 func TestStage_Reset_ForkedConversationIsReplayed(t *testing.T) {
 	m := hosttest.Load(t, hosttest.Open(t, load.New), counting(true))
-	s, err := New(m, plugin.RequestInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(m, plugin.RequestInfo{}))(t)
 	defer s.Close()
-	if err := s.Reset([]int32{1, 2, 3, 4}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]int32{1, 2, 3, 4}, 1))
 	if peek(s, hosttest.AtScratch) != 3 {
 		t.Errorf("%d accepted", peek(s, hosttest.AtScratch))
 	}
@@ -356,10 +333,7 @@ func TestStage_Reset_ViewMustBeBound(t *testing.T) {
 		"logits":     asm.New(`{"name":"guest","view":"logits"}`).On(abi.ExportSample, i32(-1)),
 		"text":       hosttest.Plain().On(abi.ExportStop, i32(0)),
 	} {
-		s, err := New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(hosttest.Load(t, hosttest.Open(t, load.New), g), plugin.RequestInfo{}))(t)
 		hosttest.MustFault(t, s.Reset([]int32{1}, 1), abi.ExportOpen, plugin.CauseBuffer, name)
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -372,15 +346,10 @@ func TestStage_Close_TellsOnceAndReleases(t *testing.T) {
 	g.Put(hosttest.AtScratch, "bye")
 	g.On(abi.ExportClose, i32(1), i32(hosttest.AtScratch), i32(3), g.Call("log"))
 	var log bytes.Buffer
-	p, err := hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Log, o.LogLines = slog.New(slog.NewTextHandler(&log, nil)), true }).Load(t.Context(), g.Wasm())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(hosttest.Open(t, load.New, func(o *plugin.HostOptions) { o.Log, o.LogLines = slog.New(slog.NewTextHandler(&log, nil)), true }).Load(t.Context(), g.Wasm()))(t)
 	s := useOf(t, p, plugin.RequestInfo{}, 1)
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "msg=bye") {
 		t.Errorf("log %q", got)

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -36,9 +37,7 @@ func stopping(answers ...int) *asm.Guest {
 func TestRule_Rewind_ForgetsWhatWasTakenBack(t *testing.T) {
 	r := use(t, stopping(0, 3, 3, 1), 1).Rule()
 	for _, text := range []string{"abc", "de", "fgh"} {
-		if _, err := r.Check(5, text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Check(5, text))(t)
 	}
 	r.(answer.RewindRule).Rewind(1, 3)
 	if got, err := r.Check(5, "i"); err != nil || got != (answer.Verdict{End: true, Show: 3}) {
@@ -71,10 +70,7 @@ func TestRule_Check_Answers(t *testing.T) {
 			r := use(t, stopping(tc.answers...), 1).Rule()
 			var got answer.Verdict
 			for _, text := range tc.texts {
-				var err error
-				if got, err = r.Check(5, text); err != nil {
-					t.Fatal(err)
-				}
+				got = must.Get(r.Check(5, text))(t)
 			}
 			if got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
@@ -85,15 +81,11 @@ func TestRule_Check_Answers(t *testing.T) {
 
 func TestRule_Check_SeesTheText(t *testing.T) {
 	s := use(t, stopping(0), 1)
-	if _, err := s.Rule().Check(5, "naïve"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Rule().Check(5, "naïve"))(t)
 	if got := string(s.instance.Memory()[atText : atText+6]); got != "naïve" || peek(s, hosttest.AtScratch+4) != 6 {
 		t.Errorf("got %q, %d bytes", got, peek(s, hosttest.AtScratch+4))
 	}
-	if _, err := s.Rule().Check(5, strings.Repeat("a", 255)+"é"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Rule().Check(5, strings.Repeat("a", 255)+"é"))(t)
 	if calls, last := peek(s, hosttest.AtScratch), peek(s, hosttest.AtScratch+4); calls != 3 || last != 2 {
 		t.Errorf("%d calls, the last of %d bytes", calls, last)
 	}
@@ -149,18 +141,14 @@ func answerOf(t *testing.T, s *Stage, others ...chain.Stage) *answer.Answer {
 	t.Helper()
 	a := answer.New(chain.New(append([]chain.Stage{s}, others...), 100, 0), []scheduler.Token{1, 2}, answer.Settings{
 		Rules: []answer.StopRule{s.Rule()}, Longest: 100_000, VocabularySize: 100, Vocabulary: numbers{}})
-	if err := a.Begin(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Begin())
 	return a
 }
 
 func unopened(t *testing.T, g *asm.Guest) *Stage {
 	t.Helper()
 	s := use(t, g, 1, 2)
-	if err := s.closeInstance(true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.closeInstance(true))
 	return s
 }
 
@@ -173,9 +161,7 @@ func TestRule_Rewind_CountsTheTextThatIsLeft(t *testing.T) {
 			for range tc.first {
 				a.Advance(5, answer.Details{})
 			}
-			if err := a.Rewind(tc.back); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Rewind(tc.back))
 			for a.Output().Reason == 0 && a.Generated() < 50 {
 				a.Advance(6, answer.Details{})
 			}
@@ -216,9 +202,7 @@ func world(t *testing.T, r *rand.Rand, held bool) {
 		case 0:
 			a.Inject([]scheduler.Token{r.Int32N(100)})
 		case 1:
-			if err := a.Rewind(r.IntN(min(n, 5) + 1)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Rewind(r.IntN(min(n, 5)+1)))
 		default:
 			a.Advance(1+r.Int32N(99), answer.Details{})
 		}
@@ -238,22 +222,16 @@ func world(t *testing.T, r *rand.Rand, held bool) {
 func TestRule_Rewind_FreshInstanceHoldsAgain(t *testing.T) {
 	r := unopened(t, stopping(0, 3, -4)).Rule().(*rule)
 	s := r.stage
-	if err := s.Reset([]scheduler.Token{1, 2}, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1, 2}, 2))
 	for _, text := range []string{"a", "bc", "d"} {
 		s.session.History = append(s.session.History, 5)
 		if text == "d" {
 			continue
 		}
-		if _, err := r.Check(5, text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Check(5, text))(t)
 	}
 	r.Rewind(0, 0)
-	if err := s.Reset([]scheduler.Token{1, 2, 5, 5}, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Reset([]scheduler.Token{1, 2, 5, 5}, 2))
 	if got, err := r.Check(5, "de"); err != nil || got != (answer.Verdict{End: true, Show: 3}) {
 		t.Errorf("got %+v, %v; want the end after the 3 bytes bcd since the last 0", got, err)
 	}
@@ -315,10 +293,7 @@ func TestFilter_Filter_SkippedShowsAll(t *testing.T) {
 	f := useOf(t, p, plugin.RequestInfo{Skip: true}, 1).Filter()
 	var got string
 	for _, text := range []string{"a", "b", strings.Repeat("c", 300), "d"} {
-		shown, err := f.Filter(text, text == "d")
-		if err != nil {
-			t.Fatal(err)
-		}
+		shown := must.Get(f.Filter(text, text == "d"))(t)
 		got += shown
 	}
 	if want := "ab" + strings.Repeat("c", 300) + "d"; got != want {
@@ -334,10 +309,7 @@ func TestFilter_Filter_Emitted(t *testing.T) {
 			g = filtering(i32(0))
 		}
 		f := use(t, g, 1).Filter()
-		first, err := f.Filter("a", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(f.Filter("a", false))(t)
 		second, err := f.Filter("b", true)
 		if got := first + second; got != want || err != nil {
 			t.Errorf("%q: got %q, %v", text, got, err)
@@ -361,9 +333,7 @@ func TestFilter_Unfilter_RandomWorld(t *testing.T) {
 		s := unopened(t, g)
 		a := answer.New(chain.New([]chain.Stage{s}, 100, 0), []scheduler.Token{1, 2}, answer.Settings{
 			Filters: []answer.Filter{s.Filter()}, Longest: 100_000, VocabularySize: 100, Vocabulary: numbers{}})
-		if err := a.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Begin())
 		var client, text strings.Builder
 		read := func() {
 			for _, shown := range a.Output().Shown {
@@ -381,9 +351,7 @@ func TestFilter_Unfilter_RandomWorld(t *testing.T) {
 			case 0:
 				a.Inject([]scheduler.Token{1 + r.Int32N(99)})
 			case 1:
-				if err := a.Rewind(r.IntN(min(n, 5) + 1)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, a.Rewind(r.IntN(min(n, 5)+1)))
 			default:
 				a.Advance(1+r.Int32N(99), answer.Details{})
 			}

@@ -10,19 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/plugins/abi/table"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestOutputs_Regenerate_NoDifference(t *testing.T) {
 	for name, render := range outputs {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			want, err := render(table.V1())
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(render(table.V1()))(t)
+			got := must.Get(os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(name))))(t)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("%s is stale, run go generate ./plugins/abi (- table, + file):\n%s", name, diff)
 			}

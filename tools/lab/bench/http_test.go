@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Answers as llama-server gives them (usage with the last choice or after it) and as Penstock does
@@ -140,9 +141,7 @@ func TestHTTP_Stream_ConnectionClosedWhileIdle(t *testing.T) {
 	h := NewHTTP(server.URL)
 	defer h.Close()
 	for range 200 {
-		if _, err := h.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 3}, func(time.Time) {}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(h.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 3}, func(time.Time) {}))(t)
 	}
 }
 
@@ -153,9 +152,7 @@ func FuzzEvents(f *testing.F) {
 		collect := func(parts ...[]byte) (all []string) {
 			var e events
 			for _, p := range parts {
-				if _, err := e.feed(append([]byte(nil), p...), func(data []byte) error { all = append(all, string(data)); return nil }); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(e.feed(append([]byte(nil), p...), func(data []byte) error { all = append(all, string(data)); return nil }))(t)
 			}
 			return all
 		}
@@ -200,10 +197,7 @@ penstock_tick_seconds_sum{model_name="b",phase="other"} 5
 	defer h.Close()
 	scenario := Scenario{Name: "s", Load: Load{Classes: []Class{{Name: "c", Clients: 1, Requests: 1, PromptWords: 8, MaxTokens: 3}}}}
 	of := func() Report {
-		runs, err := Round(t.Context(), []Target{{Name: "x", Streamer: h}}, scenario, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must.Get(Round(t.Context(), []Target{{Name: "x", Streamer: h}}, scenario, 1, nil))(t)
 		return NewReport(Machine{}, []Scenario{scenario}, runs)
 	}
 	report := of()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestLoad_Validate_NamesWhatIsWrong(t *testing.T) {
@@ -80,18 +82,12 @@ func TestLoad_Picture(t *testing.T) {
 		t.Error("a class without pictures has one")
 	}
 	one := load.picture(1, 0)
-	decoded, err := png.Decode(bytes.NewReader(one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoded := must.Get(png.Decode(bytes.NewReader(one)))(t)
 	if size := decoded.Bounds().Size(); size.X != side || size.Y != side {
 		t.Errorf("it has %v pixels, not %d", size, side)
 	}
 	for name, other := range map[string][]byte{"request": load.picture(1, 1), "class": load.picture(2, 0)} {
-		second, err := png.Decode(bytes.NewReader(other))
-		if err != nil {
-			t.Fatal(err)
-		}
+		second := must.Get(png.Decode(bytes.NewReader(other)))(t)
 		if second.At(0, 0) == decoded.At(0, 0) && second.At(100, 0) == decoded.At(100, 0) {
 			t.Errorf("another %s has the same picture", name)
 		}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/must"
 )
 
 // childBehaviour is the environment variable that makes the test's binary a server.
@@ -26,10 +28,7 @@ func child(behaviour string, args []string) int {
 
 func TestStart_WaitsUntilReady(t *testing.T) {
 	t.Setenv(childBehaviour, "serve")
-	p, err := Start(t.Context(), Penstock(os.Args[0], "model.gguf", Size{Slots: 3}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Start(t.Context(), Penstock(os.Args[0], "model.gguf", Size{Slots: 3})))(t)
 	h := NewHTTP(p.URL)
 	defer h.Close()
 	if err := h.JSON(t.Context(), http.MethodGet, "/health", nil, nil); err != nil {

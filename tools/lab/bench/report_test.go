@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
@@ -19,10 +20,7 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		slow := &fake{answer: func(Request) script { return even(20*ms, 3, 40*ms, Usage{Prompt: 4, Generated: 3}) }}
 		scenario := Scenario{Name: "s", Load: Load{Classes: []Class{{Name: "c", Clients: 1, Requests: 1, PromptWords: 8, MaxTokens: 3}}}}
 		var order []string
-		runs, err := Alternate(t.Context(), []Target{{Name: "quick", Streamer: quick}, {Name: "slow", Streamer: slow}}, scenario, 3, func(m Measured) { order = append(order, m.Target) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must.Get(Alternate(t.Context(), []Target{{Name: "quick", Streamer: quick}, {Name: "slow", Streamer: slow}}, scenario, 3, func(m Measured) { order = append(order, m.Target) }))(t)
 		if got := strings.Join(order, " "); got != "quick slow slow quick quick slow" {
 			t.Errorf("order %s", got)
 		}
@@ -34,16 +32,12 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		}
 		again, same := &fake{answer: quick.answer}, scenario
 		same.Same = true
-		if _, err := Alternate(t.Context(), []Target{{Name: "again", Streamer: again}}, same, 2, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Alternate(t.Context(), []Target{{Name: "again", Streamer: again}}, same, 2, nil))(t)
 		if again.requests[1].Prompt != again.requests[2].Prompt {
 			t.Error("two rounds with the same prompts had others")
 		}
 		own := &fake{answer: quick.answer}
-		if _, err := Alternate(t.Context(), []Target{{Name: "own", Streamer: own, OwnPrompts: true}}, scenario, 1, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Alternate(t.Context(), []Target{{Name: "own", Streamer: own, OwnPrompts: true}}, scenario, 1, nil))(t)
 		if own.requests[1].Prompt == quick.requests[1].Prompt {
 			t.Error("a target with prompts of its own got those of another")
 		}
@@ -85,9 +79,7 @@ func exampleReport() Report {
 
 func TestReport_WriteJSON_KeepsItsNames(t *testing.T) {
 	var b bytes.Buffer
-	if err := exampleReport().WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, exampleReport().WriteJSON(&b))
 	var got struct {
 		Time    string
 		Machine map[string]any
@@ -95,9 +87,7 @@ func TestReport_WriteJSON_KeepsItsNames(t *testing.T) {
 		Runs    []map[string]any
 		Ratios  []map[string]any
 	}
-	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b.Bytes(), &got))
 	latency := func(count, p50, p95, p99, most float64) map[string]any {
 		return map[string]any{"count": count, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99, "max_ms": most}
 	}
@@ -114,9 +104,7 @@ func TestReport_WriteJSON_KeepsItsNames(t *testing.T) {
 
 func TestReport_WriteTable_ShowsFiguresErrorsAndRatios(t *testing.T) {
 	var b bytes.Buffer
-	if err := exampleReport().WriteTable(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, exampleReport().WriteTable(&b))
 	var lines []string
 	for line := range strings.Lines(b.String()) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))

@@ -12,17 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const ms = time.Millisecond
 
 func mustRun(t *testing.T, s Streamer, l Load) Result {
 	t.Helper()
-	r, err := Run(t.Context(), s, l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(Run(t.Context(), s, l))(t)
 }
 
 var about = cmpopts.EquateApprox(1e-6, 0)

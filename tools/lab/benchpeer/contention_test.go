@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/tools/lab/bench"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // Each busy program is a process, and all have ended once they are stopped.
@@ -55,10 +56,7 @@ func TestInGroup_JoinsFirst(t *testing.T) {
 	c := inGroup(group, bench.Command{Program: "cat", Args: []string{filepath.Join(group, "cgroup.procs"), "-"}})
 	cmd := exec.Command(c.Program, c.Args...)
 	cmd.Stdin = strings.NewReader("and a b")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.Output())(t)
 	if pid, rest, _ := strings.Cut(string(out), "\n"); pid == "" || strings.Trim(pid, "0123456789") != "" || rest != "and a b" {
 		t.Errorf("%q", out)
 	}
@@ -71,14 +69,9 @@ func TestNewGroup(t *testing.T) {
 		dir := root
 		if v1 {
 			dir = filepath.Join(root, "cpu")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(dir, 0o700))
 		}
-		g, err := newGroup(root, 1.5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(newGroup(root, 1.5))(t)
 		if filepath.Dir(g.Dir) != dir || g.V1 != v1 {
 			t.Errorf("%+v", g)
 		}

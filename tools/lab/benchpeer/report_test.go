@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/tools/lab/bench"
+	"github.com/penstock/penstock/tools/must"
 )
 
 func TestLab_Rows_SayWhetherTheyAreReached(t *testing.T) {
@@ -70,22 +71,15 @@ func TestLab_Utilisation_AddsSharesOfTheBestRates(t *testing.T) {
 func TestOutput_Write_KeepsTheRest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	r := report{Time: time.Unix(0, 0).UTC(), Setting: "Setting.", Machine: bench.Machine{CPU: "cpu", Cores: 2, OS: "linux"},
 		Rows: []row{{"w", "m", "a", "r", "q", "yes"}}}
 	write("# Title\n" + ours.Begin + "old\n" + ours.End + "the end\n")
 	for range 2 { // a second run changes nothing
-		if err := (output{document: path}).write(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, (output{document: path}).write(r))
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(path))(t)
 	for _, want := range []string{"# Title\n" + ours.Begin + "\nMeasured on 1970-01-01 00:00 UTC, cpu, 2 cores, linux. Setting.\n", "| w | m | a | r | q | yes |\n",
 		"\n" + ours.End + "the end\n"} {
 		if !strings.Contains(string(got), want) {
@@ -162,14 +156,9 @@ func TestReport_Chart(t *testing.T) {
 	got := measuredGaps().chart()
 	golden := filepath.Join("testdata", "gaps.svg")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("the chart has changed; look at it, and keep it with -update (-want +got):\n%s", diff)
 	}
@@ -192,19 +181,11 @@ func TestOutput_Write_OfAFileThatWasKept(t *testing.T) {
 	kept, document := filepath.Join(folder, "kept.json"), filepath.Join(folder, "document.md")
 	r := measuredGaps()
 	r.Setting = "7 threads each."
-	if err := r.save(kept); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(document, []byte(ours.Begin+ours.End), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.save(kept))
+	must.Do(t, os.WriteFile(document, []byte(ours.Begin+ours.End), 0o600))
 	var again report
-	if err := again.read(kept); err != nil {
-		t.Fatal(err)
-	}
-	if err := (output{document: document}).write(again); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.read(kept))
+	must.Do(t, (output{document: document}).write(again))
 	if text, err := os.ReadFile(document); err != nil || !strings.Contains(string(text), "Measured on 1970-01-01 00:00 UTC, ") || !strings.Contains(string(text), r.Setting) {
 		t.Errorf("%s %v", text, err)
 	}
@@ -213,10 +194,7 @@ func TestOutput_Write_OfAFileThatWasKept(t *testing.T) {
 // What the README and the chart say was measured in the run whose table is in docs/performance.md.
 func TestDocuments_SayTheSame(t *testing.T) {
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", "..", "..", name)))(t)
 		return string(text)
 	}
 	_, section, ok := strings.Cut(read("README.md"), ours.Begin)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/grammar/grammartest"
+	"github.com/penstock/penstock/tools/must"
 )
 
 // dataEnv names a file in MaskBench's form. Without it the benchmark has a few schemas of its own.
@@ -29,10 +30,7 @@ const own = `{"name": "order", "schema": {"type": "object", "properties": {"id":
 func BenchmarkMasks(b *testing.B) {
 	data := []byte(own)
 	if path := os.Getenv(dataEnv); path != "" {
-		var err error
-		if data, err = os.ReadFile(path); err != nil {
-			b.Fatal(err)
-		}
+		data = must.Get(os.ReadFile(path))(b)
 	}
 	clock, err := processorClock()
 	if err != nil {
@@ -40,9 +38,7 @@ func BenchmarkMasks(b *testing.B) {
 	}
 	m := &bench{tokens: grammartest.Load(b, "../../.."), clock: clock}
 	for b.Loop() {
-		if _, err := measureAll(m, bytes.NewReader(data), 1, false); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(measureAll(m, bytes.NewReader(data), 1, false))(b)
 	}
 	for name, times := range map[string][]time.Duration{"read": m.times.read, "first": m.times.first, "mask": m.times.masks} {
 		mean, at := moments(times)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const integers = `{"name": "right", "schema": {"type": "integer"}, "tests": [{"valid": true, "data": 17}, {"valid": false, "data": "a"}]}
@@ -23,26 +24,17 @@ const integers = `{"name": "right", "schema": {"type": "integer"}, "tests": [{"v
 
 func TestRun_TellsWhatBecameOfEachSchema(t *testing.T) {
 	vocabulary := filepath.Join(t.TempDir(), "model.gguf")
-	if err := synth.SmallFile(vocabulary, "mamba", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, synth.SmallFile(vocabulary, "mamba", 1))
 	for name, flags := range map[string][]string{"bytes": nil, "tokens": {"-vocabulary", vocabulary}, "any order": {"-order", "any", "-processor"}} {
 		t.Run(name, func(t *testing.T) {
 			list := filepath.Join(t.TempDir(), "list")
 			var out bytes.Buffer
-			if err := run(append(flags, "-list", list), strings.NewReader(integers), &out); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(list)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, run(append(flags, "-list", list), strings.NewReader(integers), &out))
+			text := must.Get(os.ReadFile(list))(t)
 			got := map[string]string{}
 			for line := range bytes.Lines(text) {
 				var r result
-				if err := json.Unmarshal(line, &r); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(line, &r))
 				got[r.Name] = r.Result
 			}
 			want := map[string]string{"right": passed, "valid": forbidden, "invalid": allowed, "no schema": refused}
@@ -61,9 +53,7 @@ func TestRun_TellsWhatBecameOfEachSchema(t *testing.T) {
 
 func TestRun_ToolTakesObjectsOnly(t *testing.T) {
 	var out bytes.Buffer
-	if err := run([]string{"-tool"}, strings.NewReader(integers), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run([]string{"-tool"}, strings.NewReader(integers), &out))
 	if !strings.HasPrefix(out.String(), "pass            0    0.0 %\nforbidden       0    0.0 %\nallowed         1  100.0 %\n") {
 		t.Error(out.String())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/tools/must"
 )
 
 const header = `# tracer: nop
@@ -37,10 +38,7 @@ func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millise
 
 func lanesIn(t *testing.T, text string, from, to time.Duration) []lane {
 	t.Helper()
-	events, err := parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(parse(strings.NewReader(text)))(t)
 	return lanesOf(events, from, to)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -26,15 +27,6 @@ func smallFleet(p policy) setup {
 		warm: 20 * time.Second, measure: 2 * time.Minute}
 }
 
-func mustSimulate(t *testing.T, s setup) *result {
-	t.Helper()
-	r, err := simulate(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // same fails the test if two results differ in anything.
 func same(t *testing.T, got, want *result, why string) {
 	t.Helper()
@@ -46,12 +38,12 @@ func same(t *testing.T, got, want *result, why string) {
 func TestSimulate_SameSeed_SameResult(t *testing.T) {
 	for _, p := range steadytest.Some(t, policies, 1) {
 		s := smallFleet(p)
-		first := mustSimulate(t, s)
+		first := must.Get(simulate(s))(t)
 		if first.answers < 50 || first.itl.n < 1000 {
 			t.Fatalf("%s: %d answers and %d gaps say little", p, first.answers, first.itl.n)
 		}
-		same(t, mustSimulate(t, s), first, string(p))
-		if s.seed++; cmp.Equal(first, mustSimulate(t, s), cmp.AllowUnexported(result{}, histogram{})) {
+		same(t, must.Get(simulate(s))(t), first, string(p))
+		if s.seed++; cmp.Equal(first, must.Get(simulate(s))(t), cmp.AllowUnexported(result{}, histogram{})) {
 			t.Errorf("%s: another seed makes no difference", p)
 		}
 	}
@@ -106,18 +98,12 @@ func TestMachine_StrictBackend_Agrees(t *testing.T) {
 		var all []strict
 		crowded := smallFleet(p)
 		crowded.users = 400
-		f, err := newFleet(crowded, func(m *machine) scheduler.Backend {
+		f := must.Get(newFleet(crowded, func(m *machine) scheduler.Backend {
 			all = append(all, strict{m, schedulertest.New(m.limits), t})
 			return all[len(all)-1]
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		checked, err := f.run()
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, checked, mustSimulate(t, crowded), string(p))
+		}))(t)
+		checked := must.Get(f.run())(t)
+		same(t, checked, must.Get(simulate(crowded))(t), string(p))
 		if checked.preempted == 0 || checked.cached == 0 {
 			t.Errorf("%s: %d requests were preempted and %d tokens cached", p, checked.preempted, checked.cached)
 		}
@@ -135,10 +121,7 @@ func TestFleet_IdleReplicas_AreSkippedForNothing(t *testing.T) {
 	for _, p := range steadytest.Some(t, policies, 1) {
 		s := smallFleet(p)
 		s.users = 15
-		f, err := newFleet(s, func(m *machine) scheduler.Backend { return m })
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(newFleet(s, func(m *machine) scheduler.Backend { return m }))(t)
 		idle := 0
 		for e := f.events.take(); e.at < s.warm+s.measure; e = f.events.take() {
 			f.now = e.at
@@ -159,7 +142,7 @@ func TestFleet_IdleReplicas_AreSkippedForNothing(t *testing.T) {
 		if idle < 1000 {
 			t.Errorf("%s: there were %d ticks of idle replicas", p, idle)
 		}
-		same(t, &f.result, mustSimulate(t, s), string(p))
+		same(t, &f.result, must.Get(simulate(s))(t), string(p))
 	}
 }
 
@@ -180,7 +163,7 @@ func waiting(t *testing.T, size int, p policy, busy float64) (r *result, rho flo
 	cycle := newPopulation(questions, 1).cycle
 	s := setup{hardware: queue, size: size, policy: p, users: int(busy * float64(size) * cycle.Seconds() / service.Seconds()), workload: questions,
 		seed: 1, warm: time.Minute, measure: 4 * time.Hour / time.Duration(size)}
-	r = mustSimulate(t, s)
+	r = must.Get(simulate(s))(t)
 	return r, newPopulation(questions, 1).rate(s.users) * service.Seconds() / float64(size)
 }
 
@@ -232,7 +215,7 @@ func TestRouter_Prefixes_AreFound(t *testing.T) {
 	for _, p := range policies {
 		s := smallFleet(p)
 		s.hardware, s.workload, s.users, s.warm = &large, few, 100, 4*time.Minute
-		r := mustSimulate(t, s)
+		r := must.Get(simulate(s))(t)
 		hits[p] = r.hits() / r.possible()
 	}
 	for _, p := range []policy{prefix, prefixLoad} {
@@ -249,11 +232,8 @@ func BenchmarkFleet(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/replicas=%d", h.name, size), func(b *testing.B) {
 				answers := 0
 				for b.Loop() {
-					r, err := simulate(setup{hardware: h, size: size, policy: prefixLoad, users: size * h.users, workload: chats, poll: polling,
-						seed: 1, measure: time.Minute})
-					if err != nil {
-						b.Fatal(err)
-					}
+					r := must.Get(simulate(setup{hardware: h, size: size, policy: prefixLoad, users: size * h.users, workload: chats, poll: polling,
+						seed: 1, measure: time.Minute}))(b)
 					answers += r.answers
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(answers), "ns/answer")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -155,7 +156,7 @@ func TestFleet_FirstMinute_IsLikeLaterOnes(t *testing.T) {
 	s.hardware, s.size, s.users, s.warm = machines[len(machines)-1], 1, 1000, 0
 	for _, cycles := range []float64{1, 3} {
 		s.measure = time.Duration(cycles * float64(cycle))
-		r := mustSimulate(t, s)
+		r := must.Get(simulate(s))(t)
 		if got := float64(r.ttft.n) / float64(s.users) / cycles; math.Abs(got-1) > 0.1 {
 			t.Errorf("in %v cycles of %v each user sent %.2f messages a cycle", cycles, cycle, got)
 		}
@@ -166,16 +167,10 @@ func TestFleet_FirstMinute_IsLikeLaterOnes(t *testing.T) {
 // the same rows. One with another scheduler may differ by as much as chance does; if it differs by
 // more, "make simulate" has to write all tables anew.
 func TestDocument_Fleets_StillHold(t *testing.T) {
-	document, err := os.ReadFile("../../../docs/scale.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must.Get(os.ReadFile("../../../docs/scale.md"))(t)
 	for _, h := range steadytest.Some(t, []*hardware{machines[0], machines[3]}, 1) {
 		x := setup{hardware: h, size: 1, policy: random, users: h.users, poll: polling}
-		r, err := simulator{seed: defaultSeed, workers: 1}.one(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(simulator{seed: defaultSeed, workers: 1}.one(x))(t)
 		got := x.fleetRow(r)
 		begin := fmt.Sprintf("| %s | 1 | %d | %s |", h.name, h.users, random)
 		_, rest, found := strings.Cut(string(document), "\n"+begin)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/tools/must"
 	"github.com/penstock/penstock/tools/steadytest"
 )
 
@@ -31,20 +32,12 @@ func TestRun_Short_NothingIsLostOrWrong(t *testing.T) {
 
 // A server that dies is told from one that answers wrongly.
 func TestSoak_ServerDies_IsSaid(t *testing.T) {
-	o, err := parse(append(paths, "-for", "1m", "-clients", "2", "-only", "small"), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := prepare(t.Context(), o, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(parse(append(paths, "-for", "1m", "-clients", "2", "-only", "small"), io.Discard))(t)
+	p := must.Get(prepare(t.Context(), o, t.TempDir()))(t)
 	defer p.stop()
 	s := newSoak(o, p, io.Discard)
 	defer s.close()
-	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(p.PID(), syscall.SIGKILL))
 	if _, err := s.load(t.Context(), o.lasting, 0); err == nil {
 		t.Error("nothing is wrong without a server")
 	}
