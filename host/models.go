@@ -404,7 +404,7 @@ func (m *models) load(ctx context.Context, name string) (*loading.Core, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Disk: m.disk, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Called: name, ComputeLock: m.computeLock, Passes: m.passes, Recordings: m.recordings, Receipts: m.receipts, Disk: m.disk, Plugins: m.plugins, Broken: m.broken, WhileServing: len(m.set.All()) > 0}
 	if m.hasSeveral() {
 		o.Name = name
 	}
@@ -416,7 +416,7 @@ func (m *models) load(ctx context.Context, name string) (*loading.Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !o.Beside {
+	if !o.WhileServing {
 		returnMemory() // of which loading takes more than serving
 	}
 	m.broken = core.Broken

@@ -168,7 +168,7 @@ func TestHead_Draft_BlocksRightAsConstructed(t *testing.T) {
 			}
 			for i, guess := range a[0].Draft {
 				before := append([]int32{token}, a[0].Draft...)[i]
-				if guess == int32(64+(before-64+1)%32) {
+				if guess == 64+(before-64+1)%32 {
 					hits++
 				}
 			}

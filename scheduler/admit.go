@@ -19,14 +19,14 @@ import (
 // its place in that order, and so comes back before all that came later.
 type queue struct {
 	jobs      []*job
-	turns     turns
+	turns     callerTurns
 	gathering gathering
 	arrivals  uint64    // requests so far
 	deadline  time.Time // of all jobs, those in slots included, none is earlier; that of one that has ended costs a tick. Zero: none has one
 }
 
-// place is a job's place in the queue.
-type place struct {
+// queuePlace is a job's place in the queue.
+type queuePlace struct {
 	arrival          uint64    // counts requests
 	effectiveArrival time.Time // arrival time, made earlier by its priority
 	queued           time.Time // when it came, or lost its slots
@@ -51,9 +51,9 @@ func (j *job) arrive(number uint64, now time.Time) {
 	j.queued = now
 }
 
-// compareOrder compares jobs by the order in which they are served: smallest effectiveArrival
-// first, equal ones in order of arrival.
-func (j *job) compareOrder(k *job) bool {
+// before reports whether the job is served before another: the smallest effectiveArrival first,
+// equal ones in order of arrival.
+func (j *job) before(k *job) bool {
 	if !j.effectiveArrival.Equal(k.effectiveArrival) {
 		return j.effectiveArrival.Before(k.effectiveArrival)
 	}
@@ -61,7 +61,7 @@ func (j *job) compareOrder(k *job) bool {
 }
 
 func compareJobs(a, b *job) int {
-	if a.compareOrder(b) {
+	if a.before(b) {
 		return -1
 	}
 	return 1
@@ -115,10 +115,10 @@ type gathering struct {
 	quiet time.Time // since when no other came, and none is expected; zero: one is
 }
 
-// gather begins to hold requests back with one that finds nothing to compute, and each new request
-// makes the others wait a moment more.
+// gather begins to hold requests back with one that finds nothing to compute: no job runs, and none
+// of the queue is about to. Each new request makes the others wait a moment more.
 func (s *Scheduler) gather(now time.Time) {
-	if s.queue.gathering.began.IsZero() && len(s.running) == 0 && s.nextToAdmit(now) == nil && s.inbox.told() {
+	if s.queue.gathering.began.IsZero() && len(s.running) == 0 && s.chooseNext(now) == nil && s.inbox.told() {
 		s.queue.gathering.began = now
 	}
 	s.queue.gathering.quiet = time.Time{}
@@ -157,16 +157,16 @@ func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
 	waiting := 0
 	for _, j := range s.queue.jobs {
 		if !j.started { // else it was not held back, and its background sampler may be writing its tokens
-			waiting += len(j.answer.Expected())
+			waiting += len(j.drawer.answer.Expected())
 		}
 	}
 	pass := s.estimator.Prefill(estimator.Pass{Tokens: min(waiting, s.limits.Batch)})
 	return min(max(pass/gatherPart, shortestGather), longestGather), min(pass/settlePart, longestSettle)
 }
 
-// turns has callers take turns for slots: one that asks for little does not wait behind all that
-// another has asked for before.
-type turns struct {
+// callerTurns has callers take turns for slots: one that asks for little does not wait behind all
+// that another has asked for before.
+type callerTurns struct {
 	served map[string]uint64 // the number of the last admission of a caller's
 	last   uint64
 
@@ -183,7 +183,7 @@ type turn struct {
 const mostServed = 1024
 
 // note notes that a job of a caller was admitted.
-func (t *turns) note(caller string) {
+func (t *callerTurns) note(caller string) {
 	if t.served == nil {
 		t.served = map[string]uint64{}
 	}
@@ -202,7 +202,7 @@ func (t *turns) note(caller string) {
 // priority exchange places: those whose caller has the fewest slots, or jobs before them, come
 // first, and among these that whose caller was served the longest ago. Those of one caller stay in
 // order.
-func (t *turns) orderJobs(queued, running []*job) []*job {
+func (t *callerTurns) orderJobs(queued, running []*job) []*job {
 	if !slices.ContainsFunc(queued, func(j *job) bool { return j.req.Caller != queued[0].req.Caller }) {
 		return queued
 	}
@@ -226,7 +226,7 @@ func (t *turns) orderJobs(queued, running []*job) []*job {
 }
 
 // fillPlaces gives the jobs of a priority the places that these have.
-func (t *turns) fillPlaces(out []*job, priority int) {
+func (t *callerTurns) fillPlaces(out []*job, priority int) {
 	t.same = t.same[:0]
 	for _, w := range t.sorted {
 		if w.job.req.Priority == priority {
@@ -257,7 +257,7 @@ func (s *Scheduler) admit(now time.Time) {
 		s.tickAt(until)
 		return
 	}
-	for j := s.nextToAdmit(now); j != nil; j = s.nextToAdmit(now) {
+	for j := s.chooseNext(now); j != nil; j = s.chooseNext(now) {
 		if s.config.Clock().Sub(now) > longestAdmission && s.anyGenerates() {
 			return
 		}
@@ -271,10 +271,11 @@ func (s *Scheduler) admit(now time.Time) {
 	}
 }
 
-// nextToAdmit is the queued job to admit now: the first that can go on, does not follow a running
+// chooseNext finds the queued job to admit now: the first that can go on, does not follow a running
 // one, waits for no disk and can have the slots that it waits for. A job that follows loses nothing
-// by waiting, nor when others go before it.
-func (s *Scheduler) nextToAdmit(now time.Time) *job {
+// by waiting, nor when others go before it. Looking has effects: a job that waits is given its
+// leader, whose sequence gets a checkpoint there, or has its conversation read from the disk.
+func (s *Scheduler) chooseNext(now time.Time) *job {
 	for _, j := range s.queue.turns.orderJobs(s.queue.jobs, s.running) {
 		if j.checkReady() && s.canHaveSlots(j, now) && !s.followsRunning(j) && !s.awaitsThaw(j, now) {
 			return j
@@ -341,14 +342,14 @@ func (s *Scheduler) fitsCache(j *job) bool {
 	if len(s.running) == 0 {
 		return true
 	}
-	tokens := j.answer.Expected()
+	tokens := j.drawer.answer.Expected()
 	need := len(tokens) + headroom*len(j.branches)
 	if j.reusesCells() {
 		need -= s.cache.SharedPrefix(tokens, j.scope)
 	}
 	for _, r := range s.running {
 		need += headroom * len(r.branches)
-		if !r.background.Busy() {
+		if !r.drawer.background.Busy() {
 			need += r.lackedTokens()
 		}
 	}
@@ -367,12 +368,12 @@ func (s *Scheduler) startJob(j *job, now time.Time) bool {
 		if !s.useThaw(j) {
 			return false
 		}
-		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reusesCells(),
+		seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: j.drawer.answer.Expected(), PromptLen: j.drawer.answer.PromptLen(), Scope: j.scope, Reuse: j.reusesCells(),
 			Resumed: j.started, Continued: j.continued})
 		if seq == nil {
 			return false
 		}
-		j.branch.seq = seq
+		j.drawer.branch.seq = seq
 	}
 	s.queue.remove(j)
 	s.enterSlots(j, now)
@@ -398,10 +399,10 @@ func (s *Scheduler) enterSlots(j *job, now time.Time) {
 	j.started = true
 	j.times.admitted = now
 	if j.kind == kindAnswer {
-		j.cached = min(j.branch.seq.Len(), j.answer.PromptLen())
-		j.continued = j.branch.seq.Continued()
+		j.cached = min(j.drawer.branch.seq.Len(), j.drawer.answer.PromptLen())
+		j.continued = j.drawer.branch.seq.Continued()
 	}
-	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
+	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: j.drawer.answer.PromptLen(), CachedTokens: j.cached}})
 	s.openAnswer(j)
 	if j.kind == kindProgram {
 		s.startChoices(j)
@@ -411,11 +412,11 @@ func (s *Scheduler) enterSlots(j *job, now time.Time) {
 
 // openAnswer begins a job's answer: on the tick if that is quick, else with a background sampler.
 func (s *Scheduler) openAnswer(j *job) {
-	early := len(j.answer.Early()) > 0
-	if stages := j.chain.Stages(); j.needsBackground(stages) || early && chain.Guarded(stages) {
-		s.giveBackground(&j.drawer, j.metered(stages) || early)
-	} else if err := panics.Try(j.answer.Begin); err != nil {
-		j.answer.Fail(err)
+	early := len(j.drawer.answer.Early()) > 0
+	if stages := j.drawer.chain.Stages(); j.drawer.needsBackground(stages) || early && chain.Guarded(stages) {
+		s.giveBackground(&j.drawer, j.drawer.metered(stages) || early)
+	} else if err := panics.Try(j.drawer.answer.Begin); err != nil {
+		j.drawer.answer.Fail(err)
 		s.emitOne(j)
 		return
 	}
@@ -430,55 +431,6 @@ func (j *job) reusesCells() bool {
 	return j.req.CachePrompt && !j.branches[0].wantsPromptRows() || j.started
 }
 
-// minFollowed is the shortest prefix that is waited for: a shorter one is computed beside the other
-// in about the time of a pass.
-const minFollowed = 32
-
-// followsRunning reports whether a running job is computing a prefix that a queued one has in
-// common with it: the queued one waits and then shares those cells. If the leader ends or stalls,
-// the follower computes the prefix itself.
-func (s *Scheduler) followsRunning(j *job) bool {
-	if !j.reusesCells() || j.kind != kindAnswer || j.branch.wantsPromptRows() || !s.cache.Shares() {
-		return false
-	}
-	if j.leader != nil && j.leader.isAboutToHave(j.sharedLen) {
-		return true
-	}
-	j.leader, j.sharedLen = s.findLeader(j.branch, j.answer.Expected(), j.sharedLen)
-	return j.leader != nil
-}
-
-// findLeader finds the branch of a running job that is computing a prefix which b, without cells
-// yet, has in common with it, and how long that is; else, with n as it was, nil.
-func (s *Scheduler) findLeader(b *branch, tokens []Token, n int) (found *branch, common int) {
-	j, cached := b.job, s.cache.LongestPrefix(tokens, b.job.scope)
-	for _, r := range s.running {
-		if r.background.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the background sampler of a busy one writes its tokens now
-			continue
-		}
-		if j.inSlot() && j.compareOrder(r) { // it may wait for cells that j has
-			continue
-		}
-		for _, l := range r.branches {
-			if l.seq == nil || l.busy() { // what has no cells computes nothing, and a program may have many such with as long a beginning
-				continue
-			}
-			common := s.config.Pieces.Border(tokens, r.scope.Common(j.scope, kvcache.CommonPrefix(l.tokens(), tokens[:len(tokens)-1])))
-			near := common > cached && l.computed() >= cached // it already has all that was found and gains more with each chunk
-			if common >= minFollowed && (near || common-cached >= minFollowed) && l.isAboutToHave(common) {
-				s.cache.Want(l.seq, common)
-				return l, common
-			}
-		}
-	}
-	return nil, n
-}
-
-// isAboutToHave reports whether a branch is about to have n tokens in the cache.
-func (b *branch) isAboutToHave(n int) bool {
-	return b.seq != nil && b.awake() && b.job.checkReady() && b.seq.Len() < n && len(b.tokens()) >= n
-}
-
 // leaveSlots takes a job out of its slots, where its cells stay as prefix cache, or out of the
 // queue.
 func (s *Scheduler) leaveSlots(j *job) {
@@ -489,7 +441,7 @@ func (s *Scheduler) leaveSlots(j *job) {
 	}
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	for _, b := range j.branches {
-		if b.driver == driverDrawer {
+		if b.drawer != nil {
 			s.dropDraft(b.drawer)
 		}
 		s.vacateSlot(b)

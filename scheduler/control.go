@@ -37,7 +37,7 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 			if err := j.errProgram("another chain for"); err != nil {
 				return err
 			}
-			if err := j.chain.CanReplace(stages); err != nil {
+			if err := j.drawer.chain.CanReplace(stages); err != nil {
 				return fmt.Errorf("%w: %w", ErrBadRequest, err)
 			}
 			if j.started && chain.Guarded(stages) {
@@ -74,7 +74,7 @@ func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
 
 // checkForced refuses tokens that cannot be appended to an answer.
 func (s *Scheduler) checkForced(j *job, tokens []Token) error {
-	if n := len(j.answer.Expected()) + len(tokens); n >= s.limits.longest() && j.req.Shift == nil {
+	if n := len(j.drawer.answer.Expected()) + len(tokens); n >= s.limits.longest() && j.req.Shift == nil {
 		return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 	}
 	return s.checkVocabulary(tokens)
@@ -99,7 +99,7 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 			if err := j.errProgram("to rewind"); err != nil {
 				return err
 			}
-			if has := len(j.answer.Tokens()) - j.answer.PromptLen() + len(j.answer.Early()); n < 1 || n > has {
+			if has := len(j.drawer.answer.Tokens()) - j.drawer.answer.PromptLen() + len(j.drawer.answer.Early()); n < 1 || n > has {
 				return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, has)
 			}
 			return nil
@@ -113,7 +113,7 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 // this one, and shares its cells.
 func (st *Stream) Conversation(ctx context.Context) (prompt []Token, answered answer.Begun, err error) {
 	err = st.control(ctx, call{check: func(_ *Scheduler, j *job) error {
-		prompt, answered = slices.Clone(j.answer.Tokens()[:j.answer.PromptLen()]), j.answer.Answered()
+		prompt, answered = slices.Clone(j.drawer.answer.Tokens()[:j.drawer.answer.PromptLen()]), j.drawer.answer.Answered()
 		return nil
 	}})
 	return prompt, answered, err
@@ -188,7 +188,7 @@ func (s *Scheduler) tryCallsOf(j *job) {
 		switch {
 		case j.done:
 			p.refuse(ErrEnded) // one before it has ended the answer
-		case j.background.Busy() || s.try(j, p):
+		case j.drawer.background.Busy() || s.try(j, p):
 			j.calls.waiting = append(j.calls.waiting, p)
 		}
 	}
@@ -238,23 +238,23 @@ func (p *pendingCall) refuse(err error) {
 // sampler, which an answer with a grammar gets now if it has none: a grammar may take long for many
 // tokens. The job skips ticks meanwhile, like one whose token is late.
 func (s *Scheduler) performCall(j *job, p *pendingCall) {
-	if p.work != nil && j.started && chain.Guarded(j.chain.Stages()) {
+	if p.work != nil && j.started && chain.Guarded(j.drawer.chain.Stages()) {
 		s.giveBackground(&j.drawer, true)
 	}
 	switch {
 	case p.work == nil:
 		p.tell(nil)
-	case j.background == nil:
-		err := panics.Try(func() error { return p.work(j.answer) })
+	case j.drawer.background == nil:
+		err := panics.Try(func() error { return p.work(j.drawer.answer) })
 		if p := (*panics.Error)(nil); errors.As(err, &p) {
-			j.answer.Fail(err)
+			j.drawer.answer.Fail(err)
 		}
 		s.emitOne(j)
 		p.tell(err)
 	default:
 		j.calls.atWork = p
 		s.awaited = append(s.awaited, &j.drawer)
-		j.background.Do(func() error { return p.work(j.answer) }, p.drop)
+		j.drawer.background.Do(func() error { return p.work(j.drawer.answer) }, p.drop)
 	}
 }
 

@@ -18,8 +18,9 @@
 // is a job with several branches, which it drives (program.go); while it lets one go on by itself,
 // that one draws as an answer does.
 //
-// Begin to read with tick.go. It listens, schedules (admit.go, plan.go), and runs what was
-// scheduled: speculate.go adds guessed tokens, pass.go computes, sample.go draws, emit.go sends and
+// Begin to read with tick.go. It listens, admits (admit.go, follow.go, thaw.go), and when it has
+// its turn among the models of this machine (computelock.go), it plans (plan.go) and runs what was
+// planned: speculate.go adds guessed tokens, pass.go computes, sample.go draws, emit.go sends and
 // inspect.go records. A request comes in through submit.go and ends in emit.go; control.go steers
 // it meanwhile, and fault.go has what goes wrong.
 //
@@ -88,7 +89,7 @@
 // program's branches wait, are paused, preempted and ended together. So a job has branches, of
 // which an answer has one, and slots and the plan of a tick list branches. What draws tokens from a
 // branch's rows is a drawer: an answer's own, or one that a program's branch has while it goes on
-// by itself. So a job's kind says whether a program drives it, a branch's driver whose its rows
+// by itself. So a job's kind says whether a program drives it, a branch's drawer whose its rows
 // are, and planning, passes and sampling ask nothing else.
 //
 // # Why does a context shift compute what is left anew?

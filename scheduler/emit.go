@@ -14,10 +14,10 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
 		return
 	}
-	out, tokens := j.answer.Output(), len(j.answer.Context())
+	out, tokens := j.drawer.answer.Output(), len(j.drawer.answer.Context())
 	s.settleDraft(&j.drawer)
 	if j.kind == kindAnswer {
-		if seq := j.branch.seq; seq != nil && out.Unchanged < seq.Len() { // at least one token must be pending, or there is no row to draw from
+		if seq := j.drawer.branch.seq; seq != nil && out.Unchanged < seq.Len() { // at least one token must be pending, or there is no row to draw from
 			s.cache.Truncate(seq, max(0, min(out.Unchanged, tokens-1)))
 		}
 		s.placeAdapters(j)
@@ -29,7 +29,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		j.stream.push(out.Shown[i])
 	}
 	out.Reset()
-	j.counted = j.answer.Released()
+	j.counted = j.drawer.answer.Released()
 	if out.Reason == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (s *Scheduler) collectIfDone(d *drawer) (done bool) {
 
 // usage counts the tokens of a job so far, without what a program that goes on has had computed.
 func (j *job) usage() Usage {
-	return Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Branches: j.spent, Opened: j.opened}
+	return Usage{Prompt: j.drawer.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Branches: j.spent, Opened: j.opened}
 }
 
 // endJob finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
@@ -114,10 +114,10 @@ func (s *Scheduler) endJob(j *job, e End) {
 	j.done = true
 	defer s.inbox.ended(j.req.Caller, len(j.branches))
 	now := s.config.Clock()
-	busy := j.background.Busy()
+	busy := j.drawer.background.Busy()
 	if !busy {
-		j.counted = j.answer.Released()
-		e.Truncated = j.answer.Truncated()
+		j.counted = j.drawer.answer.Released()
+		e.Truncated = j.drawer.answer.Truncated()
 	}
 	e.Usage = j.usage()
 	if j.kind == kindProgram {
@@ -127,16 +127,16 @@ func (s *Scheduler) endJob(j *job, e End) {
 		e.Usage.Branches, e.Usage.Opened = j.program.Used()
 		e.Usage.Branches = max(0, e.Usage.Branches-j.othersShown())
 	}
-	if j.kind == kindAnswer && j.branch.seq != nil {
+	if j.kind == kindAnswer && j.drawer.branch.seq != nil {
 		s.runGuarded(func() { s.dropDraft(&j.drawer) })
-		e.Usage.Context = j.branch.seq.Len()
+		e.Usage.Context = j.drawer.branch.seq.Len()
 	}
 	e.Timing = j.times.timing(now)
 	s.logPanic(e.Err)
 	j.tellAllGrown()
 	last := Event{Kind: KindEnd, End: &e}
 	if !busy {
-		s.runGuarded(func() { last.Text = j.answer.Flush() })
+		s.runGuarded(func() { last.Text = j.drawer.answer.Flush() })
 	}
 	record := e.requestRecord()
 	record.Context = j.req.Context
@@ -153,11 +153,11 @@ func (s *Scheduler) endJob(j *job, e End) {
 	j.req.Pieces, j.req.Context = nil, nil // whoever keeps the stream keeps neither of them
 	s.runGuarded(func() { s.dropAllButOne(j) })
 	s.runGuarded(func() { s.leaveSlots(j) })
-	s.runGuarded(j.background.Interrupt)
+	s.runGuarded(j.drawer.background.Interrupt)
 	if j.kind == kindProgram {
 		s.endProgram(j)
 	} else {
-		j.close()
+		j.drawer.close()
 	}
 	s.runGuarded(j.refuseCalls)
 	if j.kind != kindAnswer {

@@ -38,7 +38,7 @@ func AtWork(st *Stream) bool { return st.job.calls.atWork != nil }
 func Awaited(s *Scheduler) int { return len(s.awaited) + len(s.programs) }
 
 // Rest makes a stream's stages rest for a while, as if they had used up their quota.
-func Rest(st *Stream, d time.Duration) { st.job.background.RestUntil = time.Now().Add(d) }
+func Rest(st *Stream, d time.Duration) { st.job.drawer.background.RestUntil = time.Now().Add(d) }
 
 // PreemptOne takes the slots of a job, if any has some.
 func PreemptOne(s *Scheduler, n int) {
@@ -74,7 +74,7 @@ func Computed(st *Stream) int {
 
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.
 func Conversation(st *Stream) (tokens []Token, prompt int) {
-	return st.job.answer.Tokens(), st.job.answer.PromptLen()
+	return st.job.drawer.answer.Tokens(), st.job.drawer.answer.PromptLen()
 }
 
 // WaitingActions is how many actions on slots wait.

@@ -133,7 +133,7 @@ func (s *Scheduler) loseBackend(reason error) {
 	s.cache = s.newCache()
 	clear(s.conversations)
 	s.planned, s.awaitsCopy = s.planned[:0], false
-	s.share.note(work{})
+	s.machine.note(work{})
 }
 
 func (s *Scheduler) newCache() *kvcache.Cache {

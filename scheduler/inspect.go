@@ -96,7 +96,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 func (b *branch) activity() string {
 	j := b.job
 	switch {
-	case j.parked() || j.background.Busy() || j.restTime() > 0 || !b.awake() || b.busy():
+	case j.parked() || j.drawer.background.Busy() || j.restTime() > 0 || !b.awake() || b.busy():
 		return "parked"
 	case b.generating():
 		return "generating"
@@ -111,7 +111,7 @@ type WaitReason string
 const (
 	WaitPaused     WaitReason = "paused"  // its client to resume it
 	WaitReader     WaitReason = "reader"  // its client to read
-	WaitBackground WaitReason = "worker"  // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitBackground WaitReason = "worker"  // its background sampler, with plugins, stop rules, log-probabilities or a trace; clients know the word
 	WaitQuota      WaitReason = "quota"   // its plugins have used up their processor time for now
 	WaitPrompts    WaitReason = "turn"    // the prompts of other slots are computed first
 	WaitCells      WaitReason = "cells"   // KV cells
@@ -127,7 +127,7 @@ func (s *Scheduler) slotWait(b *branch) WaitReason {
 	switch {
 	case j.paused:
 		return WaitPaused
-	case j.background.Busy() || b.busy():
+	case j.drawer.background.Busy() || b.busy():
 		return WaitBackground
 	case j.restTime() > 0:
 		return WaitQuota
@@ -153,7 +153,7 @@ func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
 	noCells := s.lacksCells()
 	list := make([]QueueInfo, len(s.queue.jobs))
 	for i, j := range s.queue.jobs {
-		list[i] = QueueInfo{Stream: j.stream.id, Wait: j.queueWait(noCells), Prompt: j.answer.PromptLen(), Generated: j.counted,
+		list[i] = QueueInfo{Stream: j.stream.id, Wait: j.queueWait(noCells), Prompt: j.drawer.answer.PromptLen(), Generated: j.counted,
 			Priority: j.req.Priority, Age: now.Sub(j.times.submitted)}
 	}
 	return list
@@ -162,7 +162,7 @@ func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
 // lacksCells reports whether slots are free that queued jobs cannot have, since the first of them
 // has no cells yet: none overtakes it.
 func (s *Scheduler) lacksCells() bool {
-	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.background.Busy() })
+	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.drawer.background.Busy() })
 	return first >= 0 && slices.Contains(s.slots, nil) && !s.fitsCache(s.queue.jobs[first])
 }
 

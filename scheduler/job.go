@@ -27,7 +27,7 @@ const (
 // What a job waits for, in the queue or in its slots, is a WaitReason.
 type job struct {
 	kind     kind
-	drawer             // of the answer, which has the tokens, prompt first
+	drawer   drawer    // of the answer, which has the tokens, prompt first
 	branches []*branch // what has slots
 	program  *programRun
 
@@ -44,7 +44,7 @@ type job struct {
 	digests []kvcache.Digest // of its prompt, where there is a cold store to ask
 	pieces  *piece.Table     // of the rows in its prompt; nil: there are none
 	lasting []string         // names of the stages that stay, as plugins do
-	place
+	queuePlace
 }
 
 // status is how far a job has come, and what keeps it from going on.
@@ -71,9 +71,8 @@ type tally struct {
 // drawByItself makes a job an answer that its one branch draws.
 func (j *job) drawByItself() {
 	j.kind = kindAnswer
-	j.branch = newBranch(j)
-	j.branch.driver, j.branch.drawer = driverDrawer, &j.drawer
-	j.branches = []*branch{j.branch}
+	b := newBranch(j)
+	b.drawer, j.drawer.branch, j.branches = &j.drawer, b, []*branch{b}
 }
 
 // owner is the job itself.
@@ -82,10 +81,12 @@ func (j *job) owner() *job { return j }
 // inSlot reports whether the job has its slots; else it is queued, or has ended.
 func (j *job) inSlot() bool { return j.branches[0].slot >= 0 }
 
-// generates reports whether a branch of the job computes one token a tick. What a busy background
-// sampler has is its own, and it is generating; so is a program at work.
+// generates reports whether a branch of the job computes one token a tick. So does one whose next
+// token a background sampler draws: its tokens cannot be looked at meanwhile. A program at work
+// counts, too.
 func (j *job) generates() bool {
-	return j.background.Busy() || j.kind == kindProgram && j.program.AtWork() || slices.ContainsFunc(j.branches, (*branch).generates)
+	return j.drawer.background.Busy() || j.kind == kindProgram && j.program.AtWork() ||
+		slices.ContainsFunc(j.branches, func(b *branch) bool { return b.busy() || b.generating() })
 }
 
 // lackedTokens is how many tokens of the job the KV cache still lacks.
@@ -109,11 +110,11 @@ func (j *job) keepsUp() bool {
 
 // checkReady reports whether the job may take part in this tick: not paused, background sampler
 // neither busy nor resting, reader keeping up, no control call waiting for the reader (those that
-// wait for the background sampler were tried before it is asked). If the reader does not keep up,
-// the ring wakes the tick once it does (Stream.nudge). While the job is paused or its background
-// sampler is at work, the reader is not looked at: stalled is as it was before.
+// wait for the background sampler were tried before it is asked). It notes in stalled whether the
+// reader keeps up; if not, the ring wakes the tick once it does (Stream.nudge). While the job is
+// paused or its background sampler is at work, the reader is not looked at, and stalled stays.
 func (j *job) checkReady() bool {
-	if j.paused || j.background.Busy() || j.restTime() > 0 {
+	if j.paused || j.drawer.background.Busy() || j.restTime() > 0 {
 		return false
 	}
 	j.stalled = !j.keepsUp() || j.kind == kindProgram && !j.choicesKeepUp()
@@ -123,7 +124,7 @@ func (j *job) checkReady() bool {
 // restTime is how long the stages or the program of a job have used up their processor time from
 // now on; 0 or less: they have not.
 func (j *job) restTime() time.Duration {
-	rest := j.background.Rest()
+	rest := j.drawer.background.Rest()
 	if j.kind == kindProgram {
 		rest = max(rest, j.program.Rest())
 	}
@@ -134,14 +135,6 @@ func (j *job) restTime() time.Duration {
 // its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// driver says who goes on with a branch.
-type driver uint8
-
-const (
-	driverProgram driver = iota // its program, which reads its rows while it waits for the branch
-	driverDrawer                // a drawer: the branch goes on by itself
-)
-
 // branch is a list of tokens on its way into the KV cache: what a slot computes. Jobs wait, are
 // preempted and end as a whole; their branches are what a tick plans.
 //
@@ -149,8 +142,7 @@ const (
 // many tokens while prefilling or after a preemption, exactly one while generating.
 type branch struct {
 	job    *job
-	driver driver
-	drawer *drawer // with driverDrawer
+	drawer *drawer // of the branch's next token: it goes on by itself; nil: its program reads its rows
 
 	// What each tick looks at comes first, in branch and job: with many slots the processor's
 	// caches have no room for all of a job.
@@ -176,7 +168,7 @@ func (b *branch) owner() *job { return b.job }
 
 // tokens are those that the branch is to hold.
 func (b *branch) tokens() []Token {
-	if b.driver == driverDrawer {
+	if b.drawer != nil {
 		return b.drawer.answer.Context()
 	}
 	return b.state.Tokens
@@ -203,20 +195,16 @@ func (b *branch) sequence() int {
 
 // awake reports whether the branch is to be computed: it goes on by itself, or its program waits
 // for it.
-func (b *branch) awake() bool { return b.driver == driverDrawer || b.state.Wanted }
+func (b *branch) awake() bool { return b.drawer != nil || b.state.Wanted }
 
 // busy reports whether a background sampler draws the branch's next token: its tokens are the
 // background sampler's.
-func (b *branch) busy() bool { return b.driver == driverDrawer && b.drawer.background.Busy() }
-
-// generates is generating, but also true while a background sampler draws the branch's next token,
-// when its tokens cannot be looked at.
-func (b *branch) generates() bool { return b.busy() || b.generating() }
+func (b *branch) busy() bool { return b.drawer != nil && b.drawer.background.Busy() }
 
 // generating reports whether the branch computes one token a tick; one that does not is prefilling.
 // So is an answer's until its first token.
 func (b *branch) generating() bool {
-	begun := b.job.kind == kindProgram || b.job.answer.Generated() > 0
+	begun := b.job.kind == kindProgram || b.job.drawer.answer.Generated() > 0
 	return begun && b.awake() && b.pending() == 1
 }
 

@@ -17,14 +17,12 @@ import (
 
 // forwardPass is what computing takes, in memory that is reused.
 type forwardPass struct {
-	share     share // of the machine
 	estimator *estimator.Estimator
 	passing   []*branch // planned as it was before the passes
 	batch     Batch
 	cost      estimator.Pass // of the batch
 	drafting  bool           // guessed tokens are in it
 	drafted   bool           // they were in the pass before
-	prompts   prompts
 
 	checkpointing time.Duration // that taking checkpoints may take
 }
@@ -35,7 +33,7 @@ type forwardPass struct {
 // that fails is repeated in halves. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
-	s.speculation.prompts = 0
+	s.speculation.promptTime = 0
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
 		n := sameKind(rest)
 		if decoding > 0 && (s.limits.SeparatePasses || s.limits.AlikeDrafts && s.record.Drafted > 0) {
@@ -75,7 +73,7 @@ func (s *Scheduler) forward(branches []*branch) {
 func (s *Scheduler) fillBatch(branches []*branch) error {
 	s.batch.Reset()
 	s.cost, s.drafting = estimator.Pass{}, false
-	s.prompts.asks, s.prompts.branches = s.prompts.asks[:0], s.prompts.branches[:0] // of a pass that failed
+	s.promptRows.asks, s.promptRows.branches = s.promptRows.asks[:0], s.promptRows.branches[:0] // of a pass that failed
 	s.batch.Adapters = branches[0].with
 	if branches[0].atPiece() {
 		return s.fillPiece(branches[0])
@@ -107,9 +105,9 @@ func (s *Scheduler) fillBatch(branches []*branch) error {
 // stateLayers are the layers whose hidden states are wanted beside the logits of the branch's row.
 func (b *branch) stateLayers() []int32 {
 	switch {
-	case b.driver == driverDrawer:
+	case b.drawer != nil:
 		return b.drawer.chain.StateLayers()
-	case b.driver == driverProgram && b.job.program.HiddenState() > 0:
+	case b.job.program.HiddenState() > 0:
 		return []int32{b.job.program.StateLayer()}
 	}
 	return nil
@@ -137,7 +135,7 @@ func (s *Scheduler) runBatch(branches []*branch) (took time.Duration, err error)
 // one with drafts is of another size: that tells what this costs, and not what the pass does.
 func (s *Scheduler) learnCost(branches []*branch, took time.Duration) {
 	if !branches[0].generating() {
-		s.speculation.prompts += took
+		s.speculation.promptTime += took
 	}
 	switch {
 	case s.batch.PromptRows: // so many rows take longer than a prompt does
@@ -166,16 +164,16 @@ func (s *Scheduler) noteComputed(branches []*branch) {
 		if s.drafting {
 			s.cache.Append(b.seq, b.draft())
 		}
-		if j.req.Progress && j.kind == kindAnswer && j.answer.Generated() == 0 {
+		if j.req.Progress && j.kind == kindAnswer && j.drawer.answer.Generated() == 0 {
 			j.stream.send(Event{Kind: KindProgress, Computed: b.seq.Len()})
 		}
 	})
 }
 
 // recoverPass handles a failed pass. If cells ran out although the books had some, all idle
-// sequences are evicted; if there is none, a job is preempted (victim), and its cells go with the
-// next failure's EvictIdle. If the backend was lost, all that run end. After any other failure the
-// branches are run in halves, and the job of the one that fails alone ends.
+// sequences are evicted; if there is none, a job is preempted (chooseVictim), and its cells go with
+// the next failure's EvictIdle. If the backend was lost, all that run end. After any other failure
+// the branches are run in halves, and the job of the one that fails alone ends.
 func (s *Scheduler) recoverPass(branches []*branch, err error) {
 	if errors.Is(err, ErrLost) {
 		s.loseBackend(err)
@@ -221,7 +219,7 @@ func (s *Scheduler) repairBackend(branches []*branch) {
 		b.chooseAdapters()
 		b.scheduled = min(b.scheduled, b.computable())
 		b.scheduled = b.fitWhole() // none of it: a later tick computes it
-		if b.driver == driverDrawer {
+		if b.drawer != nil {
 			b.drawer.guess.draft = nil // one that the pass has not computed
 		}
 	}
@@ -250,12 +248,12 @@ func (s *Scheduler) placeAdapters(j *job) {
 	if j.req.Shift == nil || j.req.Adapters == nil {
 		return
 	}
-	from := j.answer.ContextIndex(j.req.AdaptersFrom)
+	from := j.drawer.answer.ContextIndex(j.req.AdaptersFrom)
 	if from == j.scope.From {
 		return
 	}
-	if j.scope.From = from; j.branch.seq != nil {
-		s.cache.Rescope(j.branch.seq, j.scope)
+	if j.scope.From = from; j.drawer.branch.seq != nil {
+		s.cache.Rescope(j.drawer.branch.seq, j.scope)
 	}
 }
 

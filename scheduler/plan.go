@@ -36,8 +36,8 @@ type tickPlan struct {
 // computed. For want of cells it preempts others.
 func (s *Scheduler) plan() {
 	s.awaitsCopy = false
-	s.speculation.beside = 0
-	s.target, s.neighbours = s.share.target(s.config.ITLTarget)
+	s.speculation.besidePrompts = 0
+	s.target, s.neighbours = s.machine.target(s.config.ITLTarget)
 	each(s, s.order, s.planJob)
 	s.decoding = len(s.planned)
 	s.prefill()
@@ -65,11 +65,11 @@ func (s *Scheduler) planJob(_ int, j *job) {
 	}
 }
 
-// planBranch plans the token of a branch that generates; what another lacks waits for its share of
-// the chunk. Where nothing is lacking, the last token is computed again: there is no row to draw
-// from.
+// planBranch plans the token of a branch that generates. Any other goes on the list of those that
+// share the chunk (prefilling). Where nothing is pending, the last token is computed again: there
+// is no row to draw from.
 func (s *Scheduler) planBranch(b *branch) {
-	if b.seq == nil || !b.awake() || b.busy() { // nothing of a program's is to be computed, or it waits for a place
+	if b.seq == nil || !b.awake() || b.busy() { // nothing of a program's is to be computed, or it waits for a sequence
 		return
 	}
 	if b.pending() == 0 {
@@ -136,7 +136,7 @@ func (s *Scheduler) prefill() {
 	}
 }
 
-// hasNoCells reports whether a branch has made room for others.
+// hasNoCells reports whether a branch has lost its cells to others since it was listed.
 func hasNoCells(b *branch) bool { return b.seq == nil }
 
 // keepAlike leaves those of the waiting prompts to this tick that can be computed with the first of
@@ -166,7 +166,7 @@ func (s *Scheduler) keepAlike(waiting []*branch) (others []*branch) {
 
 // planChunk plans the tick's chunk of the prefilling branches, which are alike.
 func (s *Scheduler) planChunk(together bool) {
-	s.prompts.rows = s.rowsForPrompts()
+	s.promptRows.rows = s.rowsForPrompts()
 	chunk := s.chunkSize()
 	if together && pendingOf(s.prefilling) > chunk {
 		s.planPrompts(chunk, 1)
@@ -188,7 +188,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 			most = whole // however long that takes: there is no part of it
 		}
 		if b.wantsPromptRows() {
-			most = b.scorable(most, s.prompts.rows)
+			most = b.scorable(most, s.promptRows.rows)
 		}
 		b.scheduled = s.secureCells(b, most)
 		if fit := b.fitWhole(); fit < b.scheduled {
@@ -199,7 +199,7 @@ func (s *Scheduler) planPrompts(left, kept int) {
 			return
 		}
 		if b.wantsPromptRows() {
-			s.prompts.rows -= b.rowsOf(b.scheduled)
+			s.promptRows.rows -= b.rowsOf(b.scheduled)
 		}
 		b.lastChunkTick = s.ticks
 		left = max(left-b.scheduled, 0)
@@ -243,10 +243,10 @@ func (s *Scheduler) chunkSize() int {
 	if short < len(s.prefilling) {
 		short = 0
 	}
-	s.speculation.beside = s.besidePrompts()
+	s.speculation.besidePrompts = s.besidePrompts()
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
-		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.target - s.speculation.beside, MinShare: s.config.PrefillShare, Neighbours: s.neighbours, Estimator: s.estimator}
+		Apart: s.prefilling[0].atPiece(), Split: s.splitCost(), Target: s.target - s.speculation.besidePrompts, MinShare: s.config.PrefillShare, Neighbours: s.neighbours, Estimator: s.estimator}
 	for _, b := range s.prefilling {
 		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: b.computable(), Depth: b.seq.Len()})
 	}
@@ -269,9 +269,9 @@ func (b *branch) addTo(p *estimator.Pass) {
 	p.Cells += n * (b.seq.Len() + n/2)
 }
 
-// secureCells finds KV cells for n tokens of a branch, evicting idle sequences, then its program's
-// other branches, then taking them from jobs that come after its own. It returns how many fit, and
-// reserves cells for them for this tick.
+// secureCells finds KV cells for n tokens of a branch. It evicts idle sequences, then its program's
+// other branches; then it takes cells from a parked job, else from the last job, if that comes
+// after its own. It returns how many tokens fit, and reserves cells for them for this tick.
 func (s *Scheduler) secureCells(b *branch, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
@@ -300,7 +300,7 @@ func (s *Scheduler) chooseVictim(j *job) *job {
 	if p := s.preemptible(); p != nil {
 		return p
 	}
-	if last := s.running[len(s.running)-1]; j.compareOrder(last) {
+	if last := s.running[len(s.running)-1]; j.before(last) {
 		return last
 	}
 	return nil
@@ -309,10 +309,12 @@ func (s *Scheduler) chooseVictim(j *job) *job {
 // outwaited is how long a caller without a slot waits for one who has several.
 const outwaited = time.Second
 
-// giveWay preempts jobs so that a queued one has slots, which lacks nothing else and whose caller
-// has waited and has none: the last ones, as urgent at most, of callers who keep as many slots as
-// it gets. It reports false if there are too few, or not yet. The job has to start before others
-// are looked at: one that was preempted may come before it in the queue.
+// giveWay preempts running jobs so that a queued job gets their slots. It does so for a job that
+// lacks nothing but slots, and whose caller has none and has waited for a while (outwaited). It
+// takes the last jobs whose priority is not higher, and only from callers who keep at least as many
+// slots as this job gets. It reports false if that does not free enough slots, or it is too early.
+// The job has to start before others are looked at: one that was preempted may come before it in
+// the queue.
 func (s *Scheduler) giveWay(j *job, now time.Time) bool {
 	has := map[string]int{}
 	for _, r := range s.running {

@@ -87,7 +87,7 @@ func (s *Scheduler) newRun(j *job, r *Request, prompt []Token) error {
 // openProgram lets a program begin once the stages of its job have.
 func (s *Scheduler) openProgram(j *job) {
 	for _, c := range j.program.choices {
-		if !c.done && c.background != nil && !c.background.Busy() {
+		if !c.done && c.drawer.background != nil && !c.drawer.background.Busy() {
 			s.performCall(c, &pendingCall{call: call{work: func(*answer.Answer) error { return nil }}}) // collect goes on
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Scheduler) goOnWithProgram(j *job) {
 		s.goroutines.Go(func() {
 			run.Main()
 			if <-run.over; !run.adopted {
-				j.close() // not before: the program's stages may be its own
+				j.drawer.close() // not before: the program's stages may be its own
 			}
 		})
 	case !j.program.Waits() || !j.hasRows():
@@ -194,7 +194,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 	branches, _ := j.program.Waiting()
 	for _, of := range branches {
 		b := j.branches[of.Index()]
-		b.state.Wanted = b.state.Lacks() && b.driver == driverProgram
+		b.state.Wanted = b.state.Lacks() && b.drawer == nil
 	}
 	shown := j.program.TakeShown()
 	returned, err := j.program.Returned()
@@ -208,7 +208,7 @@ func (s *Scheduler) takeOverProgram(j *job) {
 
 // updateBranch does to a branch what the program has done to its own.
 func (s *Scheduler) updateBranch(b *branch, of *program.Branch) {
-	if b.driver == driverDrawer {
+	if b.drawer != nil {
 		return // it is as the tick has it
 	}
 	same := of.Update(&b.state)
@@ -260,7 +260,7 @@ func (s *Scheduler) placeBranch(b *branch) {
 			return
 		}
 	}
-	prompt := min(j.answer.PromptLen(), len(b.tokens()))
+	prompt := min(j.drawer.answer.PromptLen(), len(b.tokens()))
 	seq, _ := s.cache.Acquire(kvcache.Claim{Tokens: tokens, PromptLen: prompt, Scope: j.scope, Reuse: true})
 	if seq == nil {
 		return
@@ -304,7 +304,7 @@ func (s *Scheduler) fitsAgain(b *branch) bool {
 				continue
 			}
 			ahead = true
-			if need += headroom; !other.busy() && !j.background.Busy() {
+			if need += headroom; !other.busy() && !j.drawer.background.Busy() {
 				need += other.pending()
 			}
 		}
@@ -403,7 +403,7 @@ func (s *Scheduler) endProgram(j *job) {
 	}
 	j.program.Interrupt()
 	if close(j.program.over); !j.program.Started() {
-		j.close()
+		j.drawer.close()
 	}
 }
 
@@ -420,8 +420,8 @@ func (s *Scheduler) dropAllButOne(j *job) {
 			continue
 		}
 		n := 0
-		if !j.background.Busy() && !b.busy() {
-			n = kvcache.CommonPrefix(b.tokens()[:b.seq.Len()], j.answer.Context())
+		if !j.drawer.background.Busy() && !b.busy() {
+			n = kvcache.CommonPrefix(b.tokens()[:b.seq.Len()], j.drawer.answer.Context())
 		}
 		if n > common || n == common && b.seq.Len() > best.seq.Len() {
 			best, common = b, n
@@ -520,7 +520,7 @@ func (j *job) addChoice(other *job) {
 
 // choicesBusy reports whether a background sampler of a program's choices is busy.
 func (j *job) choicesBusy() bool {
-	return slices.ContainsFunc(j.program.choices, func(c *job) bool { return !c.done && c.background.Busy() })
+	return slices.ContainsFunc(j.program.choices, func(c *job) bool { return !c.done && c.drawer.background.Busy() })
 }
 
 // choicesKeepUp reports whether the readers of all choices do.
@@ -551,7 +551,7 @@ func (s *Scheduler) startChoices(j *job) {
 			continue
 		}
 		c.started, c.times.admitted = true, j.times.admitted
-		c.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: c.answer.PromptLen()}})
+		c.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: j.branches[0].slot, PromptTokens: c.drawer.answer.PromptLen()}})
 		s.openAnswer(c)
 	}
 }

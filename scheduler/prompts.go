@@ -201,8 +201,8 @@ func (d *drawer) textContext() []Token {
 // errNoRow ends an answer to whose prompt the backend gave too few rows.
 var errNoRow = errors.New("the backend gave no row for a token of the prompt")
 
-// prompts is what the log-probabilities of a pass's prompts need; its memory is used again.
-type prompts struct {
+// promptRows is what the log-probabilities of a pass's prompts need; its memory is used again.
+type promptRows struct {
 	rows     int       // that this tick may still give to prompts
 	asks     []rowAsk  // of this pass
 	branches []*branch // that they are for
@@ -234,7 +234,7 @@ func (b *branch) scorable(n, rows int) int {
 	if told := b.job.scored - b.seq.Len(); told > 0 {
 		return min(n, told)
 	}
-	return min(n, rows, b.job.answer.PromptLen()-1-b.seq.Len())
+	return min(n, rows, b.job.drawer.answer.PromptLen()-1-b.seq.Len())
 }
 
 // rowsOf is how many rows a pass over the next n tokens of a branch has that is scoring.
@@ -253,7 +253,7 @@ func (b *branch) rowsOf(n int) (rows int) {
 // were computed, their rows are no more to be had.
 func (b *branch) nextScore() int {
 	if j := b.job; j.kind != kindProgram {
-		if j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens()) {
+		if j.req.PromptLogprobs && j.scored < j.drawer.answer.PromptLen()-1 && len(j.drawer.answer.Context()) == len(j.drawer.answer.Tokens()) {
 			return j.scored + 1
 		}
 		return 0
@@ -291,7 +291,7 @@ func (b *branch) wantsRow(i int) bool {
 	if b.job.kind == kindProgram {
 		return i+1 < len(b.state.Scores) && program.Awaited(b.state.Scores[i+1])
 	}
-	return i >= b.job.scored && i < b.job.answer.PromptLen()-1 && b.wantsPromptRows()
+	return i >= b.job.scored && i < b.job.drawer.answer.PromptLen()-1 && b.wantsPromptRows()
 }
 
 // addPromptRow has the pass tell the log-probability of the token after position i of a branch's
@@ -302,13 +302,13 @@ func (s *Scheduler) addPromptRow(b *branch, i, row int) {
 	if b.job.kind == kindAnswer {
 		top = max(b.job.req.Logprobs, 0)
 	}
-	s.prompts.branches = append(s.prompts.branches, b)
-	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, at: i + 1, top: top, token: b.tokens()[i+1]})
+	s.promptRows.branches = append(s.promptRows.branches, b)
+	s.promptRows.asks = append(s.promptRows.asks, rowAsk{row: row, at: i + 1, top: top, token: b.tokens()[i+1]})
 }
 
 // score computes and sends the log-probabilities of prompts from a pass.
 func (s *Scheduler) score() {
-	p := &s.prompts
+	p := &s.promptRows
 	if len(p.asks) == 0 {
 		return
 	}
@@ -331,7 +331,7 @@ func (s *Scheduler) score() {
 // readRows computes the log-probabilities that a pass was asked for, on all processors: a row of a
 // large vocabulary takes a millisecond.
 func (s *Scheduler) readRows() {
-	asks := s.prompts.asks
+	asks := s.promptRows.asks
 	var next atomic.Int64
 	var done sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(asks)) {

@@ -208,8 +208,8 @@ type Backend interface {
 	Row(i int) []float32
 	// HiddenState returns what a layer of the model gave for output row i, from 1, or the last one
 	// after the norm, which is layer 0: Limits.HiddenState floats, which are not written to and are
-	// valid as long as the row. Without such a row, and where Batch.HiddenStates did not ask for it,
-	// it returns nil.
+	// valid as long as the row. Without such a row, and where Batch.HiddenStates did not ask for
+	// it, it returns nil.
 	HiddenState(layer int32, i int) []float32
 	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written
 	// into the entries; an entry without a row gets an error, and chain.ErrSlow one that would

@@ -39,7 +39,7 @@ type sampling struct {
 // pass.
 func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
-		if d := b.drawer; b.outputRow >= 0 && b.driver == driverDrawer && d.background != nil {
+		if d := b.drawer; b.outputRow >= 0 && b.drawer != nil && d.background != nil {
 			s.runGuarded(func() { // what panics will again when it is drawn for, and the pass goes on
 				if !d.tickDraws() {
 					d.background.Prepare()
@@ -59,7 +59,7 @@ func (s *Scheduler) sample(branches []*branch) {
 	each(s, branches, func(_ int, b *branch) {
 		switch d := b.drawer; {
 		case b.outputRow < 0:
-		case b.driver == driverProgram:
+		case b.drawer == nil:
 			s.lendRow(b)
 		case d.tickDraws():
 			sampling.native = append(sampling.native, d)
@@ -162,7 +162,7 @@ func (s *Scheduler) awaitBackground() {
 // answer of a program has one that draws none: its stages are told what the program shows.
 type drawer struct {
 	job        *job
-	branch     *branch // that the rows are of
+	branch     *branch // that the rows are of; nil in the drawer of a program's answer, which draws none
 	chain      *chain.Chain
 	answer     *answer.Answer
 	background *background.Sampler // nil: nothing has taken long yet. While it is not idle, chain and answer are its own
@@ -219,8 +219,8 @@ func (s *Scheduler) giveBackground(d *drawer, metered bool) {
 // fail ends a job whose stages could not begin, at once and not after its prompt was computed. A
 // busy background sampler does it itself.
 func (s *Scheduler) fail(j *job, err error) {
-	if !j.done && !j.background.Busy() {
-		j.answer.Fail(err)
+	if !j.done && !j.drawer.background.Busy() {
+		j.drawer.answer.Fail(err)
 		s.emitOne(j)
 	}
 }
@@ -263,7 +263,7 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 	tokens := slices.Grow(slices.Clip(b.state.Tokens), going.Most)
 	a := answer.New(going.Chain, tokens, answer.Settings{MaxTokens: going.Most, StopTokens: r.StopTokens, IgnoreEOG: r.IgnoreEOG,
 		Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	b.driver, b.drawer = driverDrawer, &drawer{job: b.job, branch: b, chain: going.Chain, answer: a, forProgram: true, logprobs: -1, release: going.Release}
+	b.drawer = &drawer{job: b.job, branch: b, chain: going.Chain, answer: a, forProgram: true, logprobs: -1, release: going.Release}
 	if going.Scored {
 		b.drawer.logprobs = 0
 	}
@@ -275,7 +275,7 @@ func (s *Scheduler) runBranch(b *branch, of *program.Branch) {
 // untoldDraws is how many tokens a branch has drawn by itself of which its program was not told.
 // What a background sampler is at does not count.
 func (b *branch) untoldDraws() int {
-	if b.driver == driverDrawer && !b.busy() {
+	if b.drawer != nil && !b.busy() {
 		return b.drawer.answer.Generated()
 	}
 	return b.state.Drawn
@@ -283,10 +283,10 @@ func (b *branch) untoldDraws() int {
 
 // stopSelfRun gives a branch that goes on by itself back to its program.
 func (s *Scheduler) stopSelfRun(b *branch) {
-	if b.driver == driverDrawer {
+	if b.drawer != nil {
 		s.dropDraft(b.drawer)
 		b.drawer.close()
-		b.driver, b.drawer = driverProgram, nil
+		b.drawer = nil
 	}
 }
 

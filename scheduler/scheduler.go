@@ -66,21 +66,23 @@ type Scheduler struct {
 
 	inbox *inbox
 	queue queue
-	serving
-	cache *kvcache.Cache
+	slotTable
+	cache   *kvcache.Cache
+	machine machineShare // of the processors, which other models' schedulers use, too
 
-	tickPlan
+	tickPlan    // plan.go
 	speculation speculation
-	forwardPass
-	sampling sampling
+	forwardPass // pass.go
+	promptRows  promptRows
+	sampling    sampling
 
-	beside
-	records
-	again again // as of this tick
+	concurrent
+	records       // inspect.go
+	again   again // as of this tick
 }
 
-// serving is who has slots.
-type serving struct {
+// slotTable is who has slots.
+type slotTable struct {
 	slots         []*branch     // nil: free
 	running       []*job        // the jobs in slots, in the order they are served
 	conversations []uint64      // by slot: the name of what its last answer left in the cache; 0: nothing
@@ -88,8 +90,8 @@ type serving struct {
 	lost          bool          // the backend was (fault.go)
 }
 
-// beside is what goes on while ticks do: background samplers, programs and calls.
-type beside struct {
+// concurrent is what goes on while ticks do: background samplers, programs and calls.
+type concurrent struct {
 	goroutines    sync.WaitGroup     // of background samplers and programs
 	awaited       []*drawer          // their background samplers are collected by a later tick
 	programs      []*job             // in slots, or queued again, whose programs are at work or are to be asked what they have done
@@ -130,8 +132,9 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		backend:     b,
 		limits:      limits,
 		inbox:       newInbox(c.Slots, c.QueueLimit),
-		serving:     serving{slots: make([]*branch, c.Slots), conversations: make([]uint64, c.Slots)},
-		forwardPass: forwardPass{estimator: estimator.New(limits.SeparatePasses), share: share{lock: c.ComputeLock}},
+		slotTable:   slotTable{slots: make([]*branch, c.Slots), conversations: make([]uint64, c.Slots)},
+		machine:     machineShare{lock: c.ComputeLock},
+		forwardPass: forwardPass{estimator: estimator.New(limits.SeparatePasses)},
 		sampling:    sampling{alarm: time.NewTimer(time.Hour)},
 	}
 	s.cache = s.newCache()
@@ -158,7 +161,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.Tick()
 		s.sleep(ctx)
 	}
-	s.share.note(work{})
+	s.machine.note(work{})
 	s.inbox.close()
 	s.takeCommands()
 	for _, j := range s.jobs() {
@@ -175,91 +178,3 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // jobs lists all requests, running first, then waiting.
 func (s *Scheduler) jobs() []*job { return slices.Concat(s.running, s.queue.jobs) }
-
-// ComputeLock lets several schedulers share one machine: one tick at a time plans and computes, in
-// the order in which they are ready. Two passes at once would have more threads than there are
-// cores, and at each step of its graph each would wait for threads that do not run.
-//
-// A slot that generates waits for the ticks of the others, too. So while a slot of any scheduler
-// generates, their ticks share the target for the time between two tokens (share.target).
-type ComputeLock struct {
-	held chan struct{} // full while a tick has its turn; those that wait to send are served in order
-
-	mu   sync.Mutex
-	work map[*share]work // of the schedulers that have any
-}
-
-// NewComputeLock makes a lock for schedulers whose Config names them.
-func NewComputeLock() *ComputeLock {
-	return &ComputeLock{held: make(chan struct{}, 1), work: map[*share]work{}}
-}
-
-// work is what a scheduler has to compute, as of its last tick.
-type work struct {
-	turn      time.Duration // how long that tick had the lock
-	prefills  bool          // it had prompts to compute
-	generates bool          // a slot waits for its next token
-}
-
-// share is a scheduler's part in the lock. The zero value is for a scheduler that has the machine
-// for itself.
-type share struct {
-	lock *ComputeLock
-	work work // that the others know of
-}
-
-// take waits until no other scheduler computes.
-func (s *share) take() {
-	if s.lock != nil {
-		s.lock.held <- struct{}{}
-	}
-}
-
-// give lets the next scheduler compute.
-func (s *share) give() {
-	if s.lock != nil {
-		<-s.lock.held
-	}
-}
-
-// note tells the others what this scheduler has to compute; nothing if w is zero.
-func (s *share) note(w work) {
-	if s.lock == nil {
-		return
-	}
-	s.lock.mu.Lock()
-	defer s.lock.mu.Unlock()
-	if s.work = w; w == (work{}) {
-		delete(s.lock.work, s)
-	} else {
-		s.lock.work[s] = w
-	}
-}
-
-// target is how long a tick may take so that all ticks between two tokens of a slot take no longer
-// than itl: what others without prompts leave of it, divided among those with prompts. One that had
-// none in its last tick has only what the others left, who do not know of its prompts yet.
-// neighbours reports whether slots of others generate.
-func (s *share) target(itl time.Duration) (target time.Duration, neighbours bool) {
-	if s.lock == nil {
-		return itl, false
-	}
-	s.lock.mu.Lock()
-	defer s.lock.mu.Unlock()
-	left, divided, sharing := itl, itl, 1
-	for other, w := range s.lock.work {
-		if other == s {
-			continue
-		}
-		neighbours = neighbours || w.generates
-		if left -= w.turn; w.prefills {
-			sharing++
-		} else {
-			divided -= w.turn
-		}
-	}
-	if target = divided / time.Duration(sharing); !s.work.prefills {
-		target = min(target, left)
-	}
-	return max(target, 0), neighbours
-}

@@ -44,8 +44,8 @@ type speculation struct {
 	withoutDrafts time.Duration // what the tick would take without drafts
 	chosen        time.Duration // and with those that promise something
 	with          time.Duration // the longest pass with drafts that is believed
-	beside        time.Duration // what drafts may take beside the tick's prompts; 0: there are none of both
-	prompts       time.Duration // what the tick's passes over prompts have taken
+	besidePrompts time.Duration // what drafts may take beside the tick's prompts; 0: there are none of both
+	promptTime    time.Duration // what the tick's passes over prompts have taken
 }
 
 // gains are what a job's drafts have gained so far: those of all branches of a program.
@@ -78,7 +78,7 @@ func (g *guess) drafting() bool { return len(g.draft) > 0 }
 
 // draft is what is guessed to follow a branch, and computed in this tick.
 func (b *branch) draft() []Token {
-	if b.driver != driverDrawer {
+	if b.drawer == nil {
 		return nil
 	}
 	return b.drawer.guess.draft
@@ -91,7 +91,8 @@ type wordsOfContext struct {
 	upTo   int // tokens of the context up to its last row of a piece
 }
 
-// sameDrafting is how many of the first branches are alike in that.
+// sameDrafting is how many of the branches, from the first on, have a draft as the first has, or
+// have none as it has none.
 func sameDrafting(branches []*branch) int {
 	drafting := len(branches[0].draft()) > 0
 	if n := slices.IndexFunc(branches, func(b *branch) bool { return len(b.draft()) > 0 != drafting }); n >= 0 {
@@ -107,7 +108,7 @@ func (s *Scheduler) speculate() {
 	p := &s.speculation
 	p.asked, p.foreseen, p.charged = p.asked[:0], p.foreseen[:0], p.charged[:0]
 	prompts := s.planned[s.decoding:]
-	if !s.canDraft() || len(s.prefilling) > 0 && (p.beside == 0 || len(prompts) == 0) {
+	if !s.canDraft() || len(s.prefilling) > 0 && (p.besidePrompts == 0 || len(prompts) == 0) {
 		return
 	}
 	p.offers = s.draftOffers()
@@ -171,7 +172,7 @@ func (s *Scheduler) besidePrompts() time.Duration {
 	}
 	n := 0
 	for _, b := range s.planned[:s.decoding] {
-		if b.driver == driverDrawer && s.draftsBeside(b.drawer) {
+		if b.drawer != nil && s.draftsBeside(b.drawer) {
 			n++
 		}
 	}
@@ -264,11 +265,11 @@ func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
 	longest := 1
 	for _, b := range s.planned[:s.decoding] {
-		if b.driver != driverDrawer {
+		if b.drawer == nil {
 			continue
 		}
 		d := b.drawer
-		if d.guess.trial, d.guess.rows = false, 0; p.beside == 0 || s.draftsBeside(d) {
+		if d.guess.trial, d.guess.rows = false, 0; p.besidePrompts == 0 || s.draftsBeside(d) {
 			d.guess.ask.Most = min(s.mostDrafted(d), p.offers.Most)
 			longest = max(longest, d.guess.ask.Most)
 			p.asked = append(p.asked, d)
@@ -316,7 +317,7 @@ func (s *Scheduler) chooseTrials() {
 	if none && s.draftsApart() && s.decoding > 1 {
 		together = len(others)
 	}
-	if len(others) == 0 || p.beside > 0 {
+	if len(others) == 0 || p.besidePrompts > 0 {
 		return
 	}
 	price, sensible := p.offers.Trial(together, p.chosen)
@@ -477,7 +478,7 @@ func (s *Scheduler) earn() {
 func (s *Scheduler) chargeDrafts() {
 	p := &s.speculation
 	var extra time.Duration // of a drafted token
-	took := s.record.Forward - p.prompts
+	took := s.record.Forward - p.promptTime
 	if s.record.Drafted > 0 {
 		extra = min(max(took-p.withoutDrafts, 0), p.with)
 		if !p.offers.Begun {

@@ -163,11 +163,11 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 	default:
 		j.kind = kindChoice
 	}
-	j.lasting = j.chain.Lasting()
-	j.chain.MaskBy(s.backend)
-	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
+	j.lasting = j.drawer.chain.Lasting()
+	j.drawer.chain.MaskBy(s.backend)
+	j.drawer.answer = answer.New(j.drawer.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Filters: r.Filters, Longest: s.limits.longest(), Shift: r.Shift, Pieces: j.pieces, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	j.release = j.answer.Close
+	j.drawer.release = j.drawer.answer.Close
 	if s.config.Cold != nil && j.kind == kindAnswer && j.reusesCells() {
 		j.digests = kvcache.DigestsWith(prompt, j.pieces)
 	}
@@ -175,7 +175,7 @@ func (s *Scheduler) newJob(r Request, main *job) (*job, error) {
 		if err := s.checkForced(j, r.Begun.Tokens); err != nil {
 			return nil, err
 		}
-		j.answer.BeginWith(r.Begun)
+		j.drawer.answer.BeginWith(r.Begun)
 	}
 	if j.kind == kindChoice {
 		main.addChoice(j)

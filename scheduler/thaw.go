@@ -59,7 +59,7 @@ func (t tier) Offer(saved *kvcache.Saved, end bool) (more bool) {
 		_ = saved.Close()
 		return false
 	}
-	saved.Prefill = t.s.estimator.Prompt(0, len(saved.Tokens), thawChunk)
+	saved.Computing = t.s.estimator.Prompt(0, len(saved.Tokens), thawChunk)
 	return t.Cold.Offer(saved, end)
 }
 
@@ -91,21 +91,21 @@ func (s *Scheduler) seekThaw(j *job, now time.Time) {
 	if !ok {
 		return
 	}
-	have := s.cache.LongestPrefix(j.answer.Expected(), j.scope)
+	have := s.cache.LongestPrefix(j.drawer.answer.Expected(), j.scope)
 	if stored.Usable < have+s.config.LeastCold {
 		return
 	}
 	if i := slices.IndexFunc(s.thaws, func(t *thaw) bool { return t.stored.ID == stored.ID && t.scope == j.scope && t.deadline.After(now) }); i >= 0 {
 		t := s.thaws[i]
 		if t.waiting++; stored.Usable > t.stored.Usable {
-			t.stored.Usable, t.longest = stored.Usable, slices.Clone(j.answer.Expected())
+			t.stored.Usable, t.longest = stored.Usable, slices.Clone(j.drawer.answer.Expected())
 		}
 		j.thaw = t
 		return
 	}
 	prefill := s.estimator.Prompt(have, stored.Usable, thawChunk)
 	if prefill == 0 { // nothing was computed yet
-		prefill = stored.Prefill / time.Duration(max(stored.Tokens, 1)) * time.Duration(stored.Usable-have)
+		prefill = stored.Computing / time.Duration(max(stored.Tokens, 1)) * time.Duration(stored.Usable-have)
 	}
 	for _, t := range s.thaws {
 		if !t.begun {
@@ -161,7 +161,7 @@ func (s *Scheduler) useThaw(j *job) bool {
 	if t.saved != nil {
 		longest := t.longest
 		if longest == nil {
-			longest = j.answer.Expected()
+			longest = j.drawer.answer.Expected()
 		}
 		wait, err := s.cache.Thaw(t.saved, kvcache.Claim{Tokens: longest, Scope: j.scope})
 		if wait == kvcache.WaitCopy {

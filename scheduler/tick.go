@@ -4,7 +4,6 @@ package scheduler
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -18,7 +17,7 @@ import (
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
-	s.planned, s.prefilling, s.reserved, s.again = s.planned[:0], s.prefilling[:0], 0, again{} // before survive asks for the plan
+	s.planned, s.prefilling, s.reserved, s.again = s.planned[:0], s.prefilling[:0], 0, again{} // at once: after a panic, survive reads them
 	defer s.survive(&busy)
 	lastPasses := s.record.Forward
 	s.record = TickRecord{}
@@ -29,7 +28,7 @@ func (s *Scheduler) Tick() (busy bool) {
 		return false
 	}
 	s.sweepPieces()
-	s.schedule(now, lastPasses)
+	s.fillSlots(now, lastPasses)
 	s.takeTurn(now)
 	s.publish()
 	return s.again.busy
@@ -43,7 +42,8 @@ func (s *Scheduler) publish() {
 }
 
 // listen takes in what background samplers have done and what other goroutines ask for, and ends
-// what is too late. It returns the time of this tick: nobody was submitted after it who is known.
+// what is too late. It returns the time of this tick, which is taken after the commands: every
+// request that the tick knows was submitted before it.
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
@@ -55,9 +55,9 @@ func (s *Scheduler) listen() (now time.Time) {
 	return now
 }
 
-// schedule gives free slots to queued jobs. Copies of the KV cache may take a part of the time that
-// the last passes took.
-func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
+// fillSlots gives free slots to queued jobs. Copies of the KV cache may take a part of the time
+// that the last passes took.
+func (s *Scheduler) fillSlots(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
 	s.admit(now)
@@ -77,8 +77,8 @@ func (s *Scheduler) takeTurn(now time.Time) {
 	if len(s.order) > 0 {
 		computed = s.computeInTurn(now)
 	} else {
-		s.plan() // which has nothing to wait for
-		s.share.note(work{})
+		s.plan() // of nothing, so it needs no turn: it ends what the last plan waited for (awaitsCopy)
+		s.machine.note(work{})
 	}
 	if computed {
 		s.takeOverPrograms()
@@ -95,8 +95,8 @@ func (s *Scheduler) takeTurn(now time.Time) {
 // processors pause. It plans no earlier: how much a tick may compute depends on what the others do
 // by then. A drafter may be a model, too. It reports whether there was something to compute.
 func (s *Scheduler) computeInTurn(now time.Time) (computed bool) {
-	s.share.take()
-	defer s.share.give()
+	s.machine.take()
+	defer s.machine.give()
 	defer s.noteWork(s.config.Clock())
 	s.plan()
 	if len(s.planned) == 0 {
@@ -111,23 +111,6 @@ func (s *Scheduler) computeInTurn(now time.Time) (computed bool) {
 	s.compute()
 	s.chargeDrafts()
 	return true
-}
-
-// noteWork tells other schedulers what this one has to compute after a turn that began at a time.
-// One whose slots wait for their samplers goes on as before.
-func (s *Scheduler) noteWork(began time.Time) {
-	if s.share.lock == nil {
-		return
-	}
-	w := work{turn: s.config.Clock().Sub(began), prefills: len(s.prefilling) > 0,
-		generates: slices.ContainsFunc(s.running, func(j *job) bool { return !j.parked() && j.generates() })}
-	if s.record.Passes == 0 {
-		w.turn = s.share.work.turn
-	}
-	if !w.prefills && !w.generates {
-		w = work{}
-	}
-	s.share.note(w)
 }
 
 // takeCommands runs what other goroutines posted: submissions, cancellations, control calls.

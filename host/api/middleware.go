@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"path"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -173,57 +172,6 @@ func refuseUnrouted(e *echo.HTTPError) *refusal.Error {
 	return refused
 }
 
-// serveBelow serves what is inside below Prefix, if there is one. The routes, the log and the
-// metrics know paths without it. The page asks for all it needs relative to its own address, which
-// therefore ends with a slash.
-func (s *service) serveBelow(inside http.Handler, e *echo.Echo) http.Handler {
-	if s.Prefix == "" {
-		return inside
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest, found := strings.CutPrefix(r.URL.Path, s.Prefix)
-		switch reads := r.Method == http.MethodGet || r.Method == http.MethodHead; {
-		case found && strings.HasPrefix(rest, "/"):
-			inside.ServeHTTP(w, withPath(r, s.Prefix, rest))
-		case found && rest == "" && reads:
-			toFolder(w, r)
-		default:
-			c := e.NewContext(r, w)
-			if err := s.sameOrigin(s.answerOutside)(c); err != nil {
-				s.fail(err, c)
-			}
-		}
-	})
-}
-
-// answerOutside answers what does not begin with the prefix.
-func (s *service) answerOutside(c echo.Context) error {
-	r := c.Request()
-	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here: all paths of this server begin with %s/", r.Method, r.URL.Path, s.Prefix))
-}
-
-// toFolder sends a browser to the same address with a slash at its end.
-func toFolder(w http.ResponseWriter, r *http.Request) {
-	to := path.Base(r.URL.Path) + "/"
-	if r.URL.RawQuery != "" {
-		to += "?" + r.URL.RawQuery
-	}
-	w.Header().Set(echo.HeaderLocation, "./"+to)
-	w.WriteHeader(http.StatusTemporaryRedirect)
-}
-
-// withPath is a request for what is left of its path behind the prefix.
-func withPath(r *http.Request, prefix, rest string) *http.Request {
-	inner, u := *r, *r.URL
-	u.Path = rest
-	raw, found := strings.CutPrefix(u.RawPath, prefix)
-	if u.RawPath = raw; !found { // there was none, or it spells the prefix with escapes
-		u.RawPath = ""
-	}
-	inner.URL = &u
-	return &inner
-}
-
 // headAsGet answers HEAD on all routes as GET is answered: net/http, which knows what was asked,
 // leaves the body out.
 type headAsGet struct{ *echo.Echo }
@@ -237,69 +185,6 @@ func (h headAsGet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Echo.ServeHTTP(w, r)
 }
-
-// paceSize is how many bytes a client must take within the write timeout.
-const paceSize = 16 << 10
-
-// paceAnswer ends every answer of which its client reads nothing for WriteTimeout: one that nobody
-// reads would hold its handler, its model and its memory forever. An answer that is read slowly
-// takes as long as it takes, and so does one of which nothing is written yet.
-func (s *service) paceAnswer(next echo.HandlerFunc) echo.HandlerFunc {
-	if s.WriteTimeout <= 0 {
-		return next
-	}
-	return func(c echo.Context) error {
-		w := c.Response().Writer
-		p := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: s.WriteTimeout}
-		c.Response().Writer = p
-		p.lift()        // that of the connection's last request
-		defer p.limit() // for what net/http still has to write
-		return next(c)
-	}
-}
-
-// pacedWriter gives each part of an answer its own deadline.
-type pacedWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration
-}
-
-// What http.ResponseController looks for.
-var _ interface {
-	Unwrap() http.ResponseWriter
-	FlushError() error
-} = (*pacedWriter)(nil)
-
-// Unwrap gives package http the other methods of the writer.
-func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
-
-// Write implements io.Writer.
-func (p *pacedWriter) Write(b []byte) (n int, err error) {
-	defer p.lift()
-	for {
-		part := b[n:min(len(b), n+paceSize)]
-		p.limit()
-		m, err := p.ResponseWriter.Write(part)
-		if n += m; err != nil || n == len(b) {
-			return n, err
-		}
-		if m < len(part) {
-			return n, io.ErrShortWrite
-		}
-	}
-}
-
-// FlushError writes out what is buffered, for http.ResponseController.
-func (p *pacedWriter) FlushError() error {
-	defer p.lift()
-	p.limit()
-	return p.control.Flush()
-}
-
-// A test's recorder knows no deadlines, and a connection that was taken over has its own.
-func (p *pacedWriter) limit() { _ = p.control.SetWriteDeadline(time.Now().Add(p.timeout)) }
-func (p *pacedWriter) lift()  { _ = p.control.SetWriteDeadline(time.Time{}) }
 
 // logOperation writes the line of the access log for an operation that has ended. It has no text
 // of prompts or answers. Probes and files are of interest when debugging only.

@@ -415,7 +415,7 @@ func (t *Tier) Find(digests []kvcache.Digest, scope kvcache.Scope) (found kvcach
 	}
 	e.used = time.Now() // whether it is read, or the cache has it, too
 	seconds := float64(s.reading+e.bytes)/s.rate + float64(e.bytes)/copyRate
-	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usableTokens(common), Prefill: e.about.Prefill,
+	return kvcache.Stored{ID: e.id, Tokens: e.about.Tokens, Common: common, Usable: e.usableTokens(common), Computing: e.about.Computing,
 		Reading: time.Duration(seconds * float64(time.Second))}, true
 }
 

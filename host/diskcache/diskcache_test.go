@@ -33,7 +33,7 @@ func TestStore_OutlivesTheProcess(t *testing.T) {
 	tier := w.Tier("m", w.states)
 	w.settle()
 	found, ok := tier.Find(kvcache.Digests(append(slices.Clone(list[:1000]), tokens(500, 9)...)), kvcache.Scope{})
-	if !ok || found.Common != 960 || found.Usable != 960 || found.Tokens != 3000 || found.Prefill != time.Minute || found.Reading <= 0 {
+	if !ok || found.Common != 960 || found.Usable != 960 || found.Tokens != 3000 || found.Computing != time.Minute || found.Reading <= 0 {
 		t.Errorf("%+v, %v", found, ok)
 	}
 	if !w.has(tier, list, kvcache.Scope{}, 9<<20) {

@@ -207,7 +207,7 @@ type about struct {
 	Prompt      int            `json:"prompt,omitempty"`
 	Continued   bool           `json:"continued,omitempty"`
 	Cuttable    bool           `json:"cuttable,omitempty"`
-	Prefill     time.Duration  `json:"prefill,omitempty"`
+	Computing   time.Duration  `json:"prefill,omitempty"`
 	Pieces      []piece.Placed `json:"pieces,omitempty"`
 	State       int            `json:"state"` // bytes
 	Checkpoints []part         `json:"checkpoints,omitempty"`
@@ -223,7 +223,7 @@ type part struct {
 // aboutOf is what is said about a conversation in a space.
 func aboutOf(s *kvcache.Saved, in space, digests []kvcache.Digest) about {
 	a := about{Owner: []byte(in.owner), Adapters: in.adapters, From: in.from, Tokens: len(s.Tokens), Prompt: s.Prompt, Continued: s.Continued,
-		Cuttable: s.Cuttable, Prefill: s.Prefill, Pieces: s.Pieces, State: len(s.State.Contents())}
+		Cuttable: s.Cuttable, Computing: s.Computing, Pieces: s.Pieces, State: len(s.State.Contents())}
 	for _, p := range s.Checkpoints {
 		a.Checkpoints = append(a.Checkpoints, part{p.N, len(p.State.Contents())})
 	}
@@ -235,7 +235,7 @@ func aboutOf(s *kvcache.Saved, in space, digests []kvcache.Digest) about {
 
 // isSound reports whether what is said can be true of contents of this number of bytes.
 func (a *about) isSound(contents uint64) bool {
-	if a.Tokens < 1 || a.Tokens > mostTokens || len(a.Digests) != a.Tokens/kvcache.BlockTokens*len(kvcache.Digest{}) || a.Prefill < 0 ||
+	if a.Tokens < 1 || a.Tokens > mostTokens || len(a.Digests) != a.Tokens/kvcache.BlockTokens*len(kvcache.Digest{}) || a.Computing < 0 ||
 		a.State < 0 || uint64(a.State) > contents {
 		return false
 	}
@@ -421,7 +421,7 @@ func (k *key) readContents(r io.Reader, h *head, a *about, scope kvcache.Scope, 
 
 // makeStates makes the states that a file is read into.
 func (a *about) makeStates(m Model) (*kvcache.Saved, error) {
-	s := &kvcache.Saved{Tokens: make([]kvcache.Token, a.Tokens), Pieces: a.Pieces, Prompt: a.Prompt, Continued: a.Continued, Cuttable: a.Cuttable, Prefill: a.Prefill}
+	s := &kvcache.Saved{Tokens: make([]kvcache.Token, a.Tokens), Pieces: a.Pieces, Prompt: a.Prompt, Continued: a.Continued, Cuttable: a.Cuttable, Computing: a.Computing}
 	state := func(bytes, n int) (kvcache.State, error) {
 		made, err := m.NewState(bytes, piece.Positions(a.Pieces, n))
 		if err == nil && len(made.Contents()) != bytes {

@@ -47,7 +47,7 @@ func small(states *states) *kvcache.Saved {
 	for i := range 70 {
 		list = append(list, kvcache.Token(i))
 	}
-	return &kvcache.Saved{Tokens: list, Scope: kvcache.Scope{Salt: "salt"}, State: states.make([]byte("the state")), Prompt: 3, Continued: true, Prefill: 5,
+	return &kvcache.Saved{Tokens: list, Scope: kvcache.Scope{Salt: "salt"}, State: states.make([]byte("the state")), Prompt: 3, Continued: true, Computing: 5,
 		Pieces:      []piece.Placed{{At: 1, Shape: piece.Shape{Hash: sha256.Sum256([]byte("a")), Rows: 3, Positions: 2, Columns: 2}}},
 		Checkpoints: []kvcache.SavedCheckpoint{{N: 5, State: states.make([]byte("at five"))}, {N: 9, State: states.make(nil)}}}
 }
@@ -60,7 +60,7 @@ func TestFile_ComesBack(t *testing.T) {
 	want := slices.Clone(s.Tokens)
 	want[1], want[2], want[3] = -1, -1, -1 // a number of this process means nothing in another
 	if !slices.Equal(got.Tokens, want) || !reflect.DeepEqual(got.Pieces, s.Pieces) || string(got.State.Contents()) != "the state" ||
-		len(got.Checkpoints) != 2 || string(got.Checkpoints[0].State.Contents()) != "at five" || got.Prompt != 3 || !got.Continued || got.Cuttable || got.Prefill != 5 {
+		len(got.Checkpoints) != 2 || string(got.Checkpoints[0].State.Contents()) != "at five" || got.Prompt != 3 || !got.Continued || got.Cuttable || got.Computing != 5 {
 		t.Errorf("%+v", got)
 	}
 	if string(a.Owner) != "owner" || a.Adapters != "a:1 " || a.From != 7 || !slices.Equal(a.digests(), kvcache.Digests(s.Tokens)) {

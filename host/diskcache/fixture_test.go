@@ -89,7 +89,7 @@ func contentsOf(list []kvcache.Token, n int) []byte {
 
 // conversation is one with a state of so many bytes.
 func (s *states) conversation(list []kvcache.Token, size int) *kvcache.Saved {
-	return &kvcache.Saved{Tokens: list, State: s.make(contentsOf(list, size)), Prompt: len(list), Cuttable: true, Prefill: time.Minute}
+	return &kvcache.Saved{Tokens: list, State: s.make(contentsOf(list, size)), Prompt: len(list), Cuttable: true, Computing: time.Minute}
 }
 
 // opened is a store that the test closes, without states left.

@@ -78,6 +78,6 @@ type patientCold struct{ kvcache.Cold }
 
 func (c patientCold) Find(digests []kvcache.Digest, scope kvcache.Scope) (kvcache.Stored, bool) {
 	found, ok := c.Cold.Find(digests, scope)
-	found.Reading, found.Prefill = time.Second, 1000*time.Hour
+	found.Reading, found.Computing = time.Second, 1000*time.Hour
 	return found, ok
 }

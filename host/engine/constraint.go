@@ -209,10 +209,10 @@ func (e *Engine) tokens() *grammar.Vocabulary {
 	return e.arranged.is
 }
 
-// Arrange has the vocabulary arranged for grammars, beside what the caller goes on with: of
-// 256,000 tokens that takes a fifth of a second, which the first request under a grammar would
+// ArrangeVocabulary has the vocabulary arranged for grammars, beside what the caller goes on with:
+// of 256,000 tokens that takes a fifth of a second, which the first request under a grammar would
 // wait for.
-func (e *Engine) Arrange() { go e.tokens() }
+func (e *Engine) ArrangeVocabulary() { go e.tokens() }
 
 var errVoid = errors.New("#: nothing fits the JSON schema")
 

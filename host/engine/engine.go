@@ -40,9 +40,9 @@ type Options struct {
 	Lacks          Lacks  // what is not to be asked of the model
 	Template       TemplateOptions
 	ControlVectors ControlVectors
-	// Model and Context are llama.cpp's further options. What Options says itself, and what Open
-	// decides, is not looked at in them: of sizes only Context.Rows is, where it is more than a
-	// row for each slot.
+	// Model and Context are llama.cpp's further options. What Options says itself, such as
+	// GPULayers, and what Open decides, is not looked at in them: of sizes only Context.Rows is,
+	// where it is more than a row for each slot.
 	Model   native.ModelOptions
 	Context native.ContextOptions
 	// A head guesses tokens if Model.LoadMTP is set and there is one: Model.Head, or in the model's

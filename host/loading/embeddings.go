@@ -23,8 +23,7 @@ import (
 
 // embeddings are what gives embeddings and scores, beside the model that chats or with its weights.
 type embeddings struct {
-	vectors, scores *embedding.Model     // nil: nothing does
-	broken          []model.BrokenKernel // that models of this process have come across
+	vectors, scores *embedding.Model // nil: nothing does
 }
 
 // Embedder is a model for embeddings without a host around it.
@@ -66,7 +65,6 @@ const (
 // one that chats embeds, too, unless there is such a model, from the first request on.
 func (l *loader) openEmbeddings(ctx context.Context, chat *engine.Engine, file *model.File) (e embeddings, err error) {
 	o := embeddingOpener{loader: l, chat: chat, file: file}
-	l.Broken = file.Broken // which has those that it was given
 	c, lacks := l.config, file.Lacks
 	alone := len(c.Workers.RPC) == 0
 	scores := len(chat.Info().Classes) > 0
@@ -85,7 +83,6 @@ func (l *loader) openEmbeddings(ctx context.Context, chat *engine.Engine, file *
 	case isScoring(c) || scores && !lacks.Has(model.Scoring) && alone:
 		e.scores, err = o.useServed(forScores, isScoring(c))
 	}
-	e.broken = l.Broken
 	return e, err
 }
 
@@ -103,7 +100,7 @@ func (o embeddingOpener) openOwn(ctx context.Context, kind, arg string) (*embedd
 	loading := modelOptions(of)
 	file, err := model.Open(ctx, arg, model.CheckOptions{
 		Folder:  c.Models.Dir,
-		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: o.Broken, Beside: o.Beside,
+		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: o.Broken, WhileServing: o.WhileServing,
 		Loading: loading, Computing: contextOptions(of),
 		Trying: func() {
 			o.log.Info("trying the model in a child process, as with every new file", slog.String("model", arg))

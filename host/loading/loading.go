@@ -2,11 +2,11 @@
 
 // Package loading turns a configuration into a model that can be served. Open is its table of
 // contents: a line for each step, each of them a function with one result. The short ones stand
-// below it, as does what becomes of all that; the others lead to one file each: llama.cpp's
-// options and the parameters of samplers (options.go), what fits (plan.go), workers, and how one
-// that is lost comes back (workers.go), plugins, also those of a Go program (plugins.go), pictures
-// and sounds (media.go), embeddings and the drafter (embeddings.go). OpenAlone opens one for a Go
-// program.
+// below it, as does what becomes of all that; the others lead to one file each: llama.cpp's options
+// and the parameters of samplers (options.go), what fits (plan.go), workers, and how one that is
+// lost comes back (workers.go), plugins, also those of a Go program (plugins.go), pictures and
+// sounds (media.go), embeddings and the drafter (embeddings.go). What only a Go program needs is in
+// alone.go.
 package loading
 
 import (
@@ -26,13 +26,11 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/diskcache"
 	"github.com/penstock/penstock/host/engine"
-	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/pausing"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/receipt"
 	"github.com/penstock/penstock/host/recording"
-	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/slotfile"
@@ -45,18 +43,18 @@ import (
 
 // Options are what a model needs besides its configuration.
 type Options struct {
-	Name        string                 // in the API; empty: by the configuration
-	Called      string                 // by the server's policies; empty: as in the API
-	Progress    func(done float32)     // called with 0 to 1 while the weights load; may be nil
-	ComputeLock *scheduler.ComputeLock // with other models; nil: it is alone
-	Passes      *pausing.Passes        // of all models, beside the ticks of their schedulers; nil: its own
-	Beside      bool                   // others answer requests meanwhile
-	Broken      []model.BrokenKernel   // kernels that other models have come across
-	Recordings  *recording.Store       // of all models; nil: no request is recorded
-	Receipts    *receipt.Signer        // of the server; nil: it signs none
-	Disk        *diskcache.Store       // of the server's conversations; nil: none are on a disk
-	Plugins     *Plugins               // of the server; nil: its own, of the configured folder
-	memory      uint64                 // bytes of main memory that the model may take; 0: what is available
+	Name         string                 // in the API; empty: by the configuration
+	Called       string                 // by the server's policies; empty: as in the API
+	Progress     func(done float32)     // called with 0 to 1 while the weights load; may be nil
+	ComputeLock  *scheduler.ComputeLock // with other models; nil: it is alone
+	Passes       *pausing.Passes        // of all models, beside the ticks of their schedulers; nil: its own
+	WhileServing bool                   // others answer requests meanwhile
+	Broken       []model.BrokenKernel   // kernels that other models have come across
+	Recordings   *recording.Store       // of all models; nil: no request is recorded
+	Receipts     *receipt.Signer        // of the server; nil: it signs none
+	Disk         *diskcache.Store       // of the server's conversations; nil: none are on a disk
+	Plugins      *Plugins               // of the server; nil: its own, of the configured folder
+	memory       uint64                 // for tests: bytes of main memory that the model may take; 0: what is available
 }
 
 // loader has what the steps share.
@@ -81,7 +79,8 @@ func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 }
 
 // Open finds, checks and loads the configured model. It stops soon after ctx is done. What it has
-// opened when a step fails it closes. What llama.cpp logs goes where native.SetLogger has it go.
+// opened when a step fails it closes. log gets none of llama.cpp's own lines: native.SetLogger says
+// where these go, for the whole process.
 func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ *Core, err error) {
 	l := newLoader(c, log, o)
 	defer func() {
@@ -98,7 +97,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if wished.GPULayers, err = l.layers(ctx, wished); err != nil {
+	if wished.GPULayers, err = l.layers(ctx, wished); err != nil { // before the file is tried, which is with these layers
 		return nil, err
 	}
 	file, err := l.openFile(ctx, &wished)
@@ -126,7 +125,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	chat.Arrange()
+	chat.ArrangeVocabulary() // for grammars, beside the next steps
 	media, err := l.openProjector(chat, projector)
 	if err != nil {
 		return nil, err
@@ -154,7 +153,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	}
 	info.Compute.Drafter = drafter.name
 	core := &Core{Engine: chat, Scheduler: s, Plugins: plugins.builder,
-		Metrics: l.metrics, Broken: embeddings.broken, remote: remote, halt: func() error { return nil }}
+		Metrics: l.metrics, Broken: l.Broken, remote: remote, halt: func() error { return nil }}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings, media); err != nil {
 		return nil, err
 	}
@@ -175,6 +174,9 @@ func (l *loader) openFile(ctx context.Context, o *engine.Options) (*model.File, 
 	if err == nil && slices.ContainsFunc([]string{model.Heads, model.Together, model.Selecting}, file.Lacks.Has) {
 		o.Model.LoadMTP = false
 	}
+	if err == nil {
+		l.Broken = file.Broken // which has those that it was given
+	}
 	return file, err
 }
 
@@ -188,7 +190,7 @@ func (l *loader) tryFile(ctx context.Context, o engine.Options) (*model.File, er
 		o.Model, o.GPULayers = withoutGPU(o.Model), 0
 	}
 	file, err := model.Open(ctx, c.Model.Path, model.CheckOptions{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: o.GPULayers, Workers: remote, Broken: l.Broken, Beside: l.Beside,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: o.GPULayers, Workers: remote, Broken: l.Broken, WhileServing: l.WhileServing,
 		Loading: o.Model, Computing: o.Context,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { l.log.Info("trying the model in a child process, as with every new file") },
@@ -587,76 +589,3 @@ func (m measures) Plugins() []serving.PluginMeasures {
 	}
 	return all
 }
-
-// Alone is the model of a program that has it for itself, with its plugins. It is what a service
-// knows as its models.
-type Alone struct {
-	serving.Models
-	Core    *Core
-	Plugins *Plugins
-	Hold    func() (release func(), _ error) // keeps the model in memory; its owner sets it
-}
-
-// OpenAlone opens the configured model and has it answer. One that generates nothing, such as a
-// BERT, makes embeddings or scores only, and no other model chats beside it.
-func OpenAlone(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Alone, error) {
-	if _, err := native.Level(); err != nil {
-		return nil, err
-	}
-	about, err := library.Open(c.Models.Dir).Model(c.Model.Path)
-	encoder := err == nil && about.Encoder
-	c.Embedding.Enabled = c.Embedding.Enabled || encoder && !c.Rerank.Enabled
-	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
-	plugins, err := OpenPlugins(ctx, c, log)
-	if err != nil {
-		return nil, err
-	}
-	core, err := Open(ctx, c, log, Options{Progress: progress, Plugins: plugins})
-	if err != nil {
-		return nil, errors.Join(err, plugins.Close())
-	}
-	core.Model.EmbedsOnly = encoder
-	core.Start()
-	return &Alone{Core: core, Plugins: plugins}, nil
-}
-
-// Configured is the configuration for the model of a name: one that the program has loaded, in
-// which an empty name leaves its model; or if that is nil, one with some keys set and all others as
-// they are by default. Neither a file nor the environment is read.
-func Configured(own *config.Config, name string, values map[string]any) (config.Config, error) {
-	if own != nil {
-		own.Model.Path = cmp.Or(name, own.Model.Path)
-		return *own, nil
-	}
-	for key := range values {
-		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == key }) {
-			return config.Config{}, fmt.Errorf("%q is no key of the configuration; docs/configuration.md has them all", key)
-		}
-	}
-	values["model.path"] = name
-	return config.Load(config.Sources{File: os.DevNull, Flags: values})
-}
-
-// CheckedLogits is a function that changes logits, which is refused where it leaves such as
-// samplers do not expect.
-func CheckedLogits(change func(tokens []int32, logits []float32)) func(tokens []int32, logits []float32) error {
-	return func(tokens []int32, logits []float32) error {
-		change(tokens, logits)
-		if i := native.FirstInvalid(logits); i >= 0 {
-			return refusal.Invalid("logits", "the logit of token %d has become %v; it must be finite or -Inf", i, logits[i])
-		}
-		return nil
-	}
-}
-
-// Close ends what runs and frees the model.
-func (a *Alone) Close() error { return errors.Join(a.Core.Close(), a.Plugins.Close()) }
-
-// Use implements serving.Models.
-func (a *Alone) Use(context.Context, string) (*serving.Model, func(), error) {
-	release, err := a.Hold()
-	return a.Core.Model, release, err
-}
-
-// Seeing implements serving.Models.
-func (*Alone) Seeing(name string) string { return name }

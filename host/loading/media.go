@@ -73,7 +73,7 @@ func (l *loader) tryProjector(ctx context.Context, file *model.File, path string
 	if p.options, trial, err = projectorOptions(ctx, l.config); err != nil {
 		return nil, err
 	}
-	trial.Beside = l.Beside
+	trial.WhileServing = l.WhileServing
 	trial.Trying = func() { l.log.Info("trying the projector in a child process, as with every new file") }
 	p.Projector, err = model.CheckProjector(ctx, file.Path, path, p.options, trial)
 	return p, err

@@ -88,7 +88,9 @@ const mostDraftRows = 32
 
 // useHead has the model at a path loaded with the head that is to guess for it, if there is one:
 // the configured draft model, if that is a head and not a model by itself, or what is in the
-// model's own file. It returns llama-server's name of its type.
+// model's own file. It changes both: the options then load the head, and the configuration names
+// it as a draft model no more. It returns llama-server's name of the type that a head would have;
+// whether one is loaded is LoadMTP.
 func useHead(c *config.Config, o *native.ModelOptions, path string) string {
 	const own = "draft-mtp"
 	if len(c.Workers.RPC) > 0 {

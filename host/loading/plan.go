@@ -35,7 +35,8 @@ func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p f
 }
 
 // planSize finds the context and the slots, the layers being decided. The model's head is left out
-// where it would leave room for less of them.
+// where less fits with it than was asked for, or too little memory would stay free: a larger
+// context and more slots are worth more than its guesses.
 func planSize(ctx context.Context, c config.Config, o engine.Options, memory uint64) (fit.Plan, error) {
 	p, err := planGiven(ctx, c, o, memory)
 	if !o.Model.LoadMTP || err == nil && !p.Tight && p.Slots == o.Slots && p.ContextSize == o.ContextSize && p.Snapshots == o.Snapshots {

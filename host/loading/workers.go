@@ -353,8 +353,7 @@ func (r *remoteModel) reload(ctx context.Context, e *engine.Engine, incomplete b
 	}
 	o, err := w.placeLayers(ctx, r.config, r.wished, model.AvailableMemory())
 	if err == nil {
-		o.Model.GPULayers = o.GPULayers
-		err = e.Restore(ctx, o.Model, w)
+		err = e.Restore(ctx, o.ModelOptions(), w)
 	}
 	if err != nil {
 		err = cmp.Or(w.Lost(), err) // which then is why

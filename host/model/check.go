@@ -51,8 +51,9 @@ type CheckOptions struct {
 
 	found *Template // by those two; nil: not yet
 	gpus  []string  // that serving puts layers on
-	// Beside says that other models answer requests meanwhile: the trial has a low priority then.
-	Beside bool
+	// WhileServing says that other models answer requests meanwhile: then the trial has a low
+	// priority.
+	WhileServing bool
 	// Timeout of the trial; 0: five minutes, and five seconds for each 20 MB.
 	Timeout time.Duration
 	// Trying is called when a trial begins, which takes some passes over the weights; nil is fine.
@@ -169,7 +170,7 @@ func tryInChild(ctx context.Context, path string, lacks Lacks, template Template
 		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if o.Beside {
+	if o.WhileServing {
 		lowerPriority(p.cmd)
 	}
 	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout, options: with})

@@ -114,7 +114,7 @@ func CheckProjector(ctx context.Context, model, path string, with native.Project
 	if err != nil {
 		return projector, err
 	}
-	if o.Beside {
+	if o.WhileServing {
 		lowerPriority(p.cmd)
 	}
 	a, err := p.ask(ctx, request{Task: projectorTask, Path: model, Projector: path, Encoding: with, Timeout: o.Timeout, options: o.onCPU()})

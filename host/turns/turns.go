@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package turns says whose turn it is where clients wait for something that few can have at a time.
+// Package turns lets the clients of a server take turns at what few can have at a time, so that
+// none waits for all that another has asked for. Models take turns at computing by another
+// mechanism, scheduler.ComputeLock.
 package turns
 
 import (

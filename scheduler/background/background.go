@@ -86,16 +86,16 @@ type Options struct {
 // New makes a background sampler whose first work is to begin the answer. Its caller starts Run on
 // a goroutine.
 func New(c *chain.Chain, a *answer.Answer, o Options) *Sampler {
-	w := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), ofTick: ofTick{quota: NewQuota(time.Now())}}
-	w.orders <- orderBegin
-	return w
+	s := &Sampler{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), ofTick: ofTick{quota: NewQuota(time.Now())}}
+	s.orders <- orderBegin
+	return s
 }
 
 // Prepare has the stages prepare for the next row, once.
-func (w *Sampler) Prepare() {
-	if !w.prepared && w.chain.Prepares() {
-		w.prepared = true
-		w.orders <- orderPrepare
+func (s *Sampler) Prepare() {
+	if !s.prepared && s.chain.Prepares() {
+		s.prepared = true
+		s.orders <- orderPrepare
 	}
 }
 
@@ -112,75 +112,75 @@ type Rows struct {
 
 // Draw lends the background sampler rows of logits, from which it draws the next tokens. It is busy
 // until Collect.
-func (w *Sampler) Draw(r Rows) {
-	w.busy, w.prepared = true, false
-	w.rows, w.drawn = r, r.First
-	w.row.Lend(r.Logits, w.options.Loans)
-	w.orders <- orderDraw
+func (s *Sampler) Draw(r Rows) {
+	s.busy, s.prepared = true, false
+	s.rows, s.drawn = r, r.First
+	s.row.Lend(r.Logits, s.options.Loans)
+	s.orders <- orderDraw
 }
 
 // Do has the background sampler do something with the answer. It is busy until Collect. If the
 // stages could not begin, the answer fails, and the background sampler does what is to be done
 // instead, which may be nil: stages that have not begun know nothing of the answer.
-func (w *Sampler) Do(task func() error, instead func()) {
-	w.busy, w.prepared = true, false // what was prepared is of the answer as it was
-	w.task, w.instead = task, instead
-	w.orders <- orderTask
+func (s *Sampler) Do(task func() error, instead func()) {
+	s.busy, s.prepared = true, false // what was prepared is of the answer as it was
+	s.task, s.instead = task, instead
+	s.orders <- orderTask
 }
 
 // Busy reports whether the background sampler has a row or a task. Chain and answer are its own
 // until then.
-func (w *Sampler) Busy() bool { return w != nil && w.busy }
+func (s *Sampler) Busy() bool { return s != nil && s.busy }
 
 // Idle reports whether the background sampler does nothing with the answer and will do nothing
 // before it is told to.
-func (w *Sampler) Idle() bool { return w == nil || w.begun && !w.busy && !w.prepared }
+func (s *Sampler) Idle() bool { return s == nil || s.begun && !s.busy && !s.prepared }
 
 // Done has a message when a busy background sampler is done. Collect follows.
-func (w *Sampler) Done() <-chan struct{} { return w.done }
+func (s *Sampler) Done() <-chan struct{} { return s.done }
 
 // Collect makes the background sampler free for another row or task, and charges its quota for this
 // one. It returns the task's error.
-func (w *Sampler) Collect() error {
-	w.begun, w.busy = true, false
-	w.task, w.instead = nil, nil
-	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
-		w.RestUntil = w.quota.Spend(worked, time.Now())
+func (s *Sampler) Collect() error {
+	s.begun, s.busy = true, false
+	s.task, s.instead = nil, nil
+	if worked := time.Duration(s.worked.Swap(0)); s.options.Metered {
+		s.RestUntil = s.quota.Spend(worked, time.Now())
 	}
-	return w.taskErr
+	return s.taskErr
 }
 
 // Awaited reports whether the tick waits for the background sampler's draw. If that is often late,
 // it mostly does not.
-func (w *Sampler) Awaited() bool { return w.patience.Awaited() }
+func (s *Sampler) Awaited() bool { return s.patience.Awaited() }
 
 // Settle notes, once for each draw, whether it was done before the tick went on.
-func (w *Sampler) Settle() { w.patience.After(!w.busy) }
+func (s *Sampler) Settle() { s.patience.After(!s.busy) }
 
 // Row is which of the rows was drawn from last, from 0.
-func (w *Sampler) Row() int { return w.drawn }
+func (s *Sampler) Row() int { return s.drawn }
 
 // RecallRows copies the row that the background sampler still needs, and takes those after it back:
 // the next pass overwrites them.
-func (w *Sampler) RecallRows() { w.row.Recall() }
+func (s *Sampler) RecallRows() { s.row.Recall() }
 
 // Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.
-func (w *Sampler) Rest() time.Duration {
-	if w == nil || w.RestUntil.IsZero() {
+func (s *Sampler) Rest() time.Duration {
+	if s == nil || s.RestUntil.IsZero() {
 		return 0
 	}
-	return time.Until(w.RestUntil)
+	return time.Until(s.RestUntil)
 }
 
 // Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
-func (w *Sampler) Interrupt() {
-	if w != nil {
-		w.chain.Interrupt()
+func (s *Sampler) Interrupt() {
+	if s != nil {
+		s.chain.Interrupt()
 	}
 }
 
 // Close has the background sampler close the answer, after what it is doing, and ends it.
-func (w *Sampler) Close() { w.orders <- orderClose }
+func (s *Sampler) Close() { s.orders <- orderClose }
 
 // order is what the tick asks of the goroutine.
 type order uint8
@@ -194,22 +194,22 @@ const (
 )
 
 // Run is the goroutine. It returns after Close.
-func (w *Sampler) Run() {
-	for o := range w.orders {
+func (s *Sampler) Run() {
+	for o := range s.orders {
 		runtime.LockOSThread() // whose time is taken
 		start := ThreadTime()
-		if err := panics.Try(func() error { w.carryOut(o); return nil }); err != nil {
-			w.panicked(o, err)
+		if err := panics.Try(func() error { s.carryOut(o); return nil }); err != nil {
+			s.panicked(o, err)
 		}
-		w.worked.Add(int64(ThreadTime() - start))
+		s.worked.Add(int64(ThreadTime() - start))
 		runtime.UnlockOSThread() // else the thread would die with the goroutine
 		switch o {
 		case orderDraw, orderTask:
-			w.done <- struct{}{}
-			w.options.Wake()
+			s.done <- struct{}{}
+			s.options.Wake()
 		case orderBegin:
-			if w.beginErr != nil {
-				w.options.Failed(w.beginErr)
+			if s.beginErr != nil {
+				s.options.Failed(s.beginErr)
 			}
 		case orderClose:
 			return
@@ -217,48 +217,48 @@ func (w *Sampler) Run() {
 	}
 }
 
-func (w *Sampler) carryOut(o order) {
+func (s *Sampler) carryOut(o order) {
 	switch o {
 	case orderBegin:
-		if !w.chain.Begun() { // else it began before it had a background sampler
-			w.beginErr = w.answer.Begin()
+		if !s.chain.Begun() { // else it began before it had a background sampler
+			s.beginErr = s.answer.Begin()
 		}
 	case orderPrepare:
-		w.prepareStages()
+		s.prepareStages()
 	case orderDraw:
-		w.drawTokens()
-		w.row.Return()
+		s.drawTokens()
+		s.row.Return()
 	case orderTask:
-		w.doTask()
+		s.doTask()
 	case orderClose:
-		w.options.Close()
+		s.options.Close()
 	}
 }
 
-func (w *Sampler) doTask() {
-	if w.taskErr = w.beginErr; w.taskErr == nil {
-		w.taskErr = w.task()
+func (s *Sampler) doTask() {
+	if s.taskErr = s.beginErr; s.taskErr == nil {
+		s.taskErr = s.task()
 		return
 	}
-	w.answer.Fail(w.beginErr)
-	if w.instead != nil {
-		w.instead()
+	s.answer.Fail(s.beginErr)
+	if s.instead != nil {
+		s.instead()
 	}
 }
 
 // panicked makes a panic the error of the order that was carried out.
-func (w *Sampler) panicked(o order, err error) {
+func (s *Sampler) panicked(o order, err error) {
 	switch o {
 	case orderBegin:
-		w.beginErr = err
+		s.beginErr = err
 	case orderPrepare:
-		w.prepareErr = err
+		s.prepareErr = err
 	case orderDraw:
-		w.answer.Fail(err)
-		w.row.Return()
+		s.answer.Fail(err)
+		s.row.Return()
 	case orderTask:
-		w.taskErr = err
-		w.answer.Fail(err)
+		s.taskErr = err
+		s.answer.Fail(err)
 	case orderClose:
 	}
 }
@@ -282,63 +282,63 @@ func (w *Sampler) panicked(o order, err error) {
 
 // prepareStages asks the stages what they want of the next row. An error fails the draw from that
 // row.
-func (w *Sampler) prepareStages() {
-	if w.beginErr == nil {
-		w.prepareErr = w.chain.Prepare()
+func (s *Sampler) prepareStages() {
+	if s.beginErr == nil {
+		s.prepareErr = s.chain.Prepare()
 	}
 }
 
 // drawTokens draws a token from the first row, and further ones from those after it as long as the
 // answer is what was drafted.
-func (w *Sampler) drawTokens() {
-	for w.drawToken(); ; w.drawToken() {
-		n := w.answer.Along(w.rows.Context, w.rows.Draft)
-		if n <= w.drawn || !w.row.Skip(n-w.drawn) {
+func (s *Sampler) drawTokens() {
+	for s.drawToken(); ; s.drawToken() {
+		n := s.answer.Along(s.rows.Context, s.rows.Draft)
+		if n <= s.drawn || !s.row.Skip(n-s.drawn) {
 			return
 		}
-		if w.drawn = n; w.chain.Prepares() {
-			w.prepareStages()
+		if s.drawn = n; s.chain.Prepares() {
+			s.prepareStages()
 		}
 	}
 }
 
 // drawToken draws a token from the row and takes it into the answer.
-func (w *Sampler) drawToken() {
-	if err := errors.Join(w.beginErr, w.prepareErr); err != nil {
-		w.answer.Fail(err)
+func (s *Sampler) drawToken() {
+	if err := errors.Join(s.beginErr, s.prepareErr); err != nil {
+		s.answer.Fail(err)
 		return
 	}
-	logprobs := w.options.Logprobs
-	wanted := logprobs >= 0 || w.chain.WantsLogprobs()
+	logprobs := s.options.Logprobs
+	wanted := logprobs >= 0 || s.chain.WantsLogprobs()
 	if wanted {
-		w.raw = append(w.raw[:0], w.row.Copy()...) // stages may write to the row
+		s.raw = append(s.raw[:0], s.row.Copy()...) // stages may write to the row
 	}
-	w.chain.TellHiddenStates(w.hiddenStates())
-	token, trace, err := w.chain.Draw(&w.row)
+	s.chain.TellHiddenStates(s.hiddenStates())
+	token, trace, err := s.chain.Draw(&s.row)
 	if err != nil {
-		w.answer.Fail(err)
+		s.answer.Fail(err)
 		return
 	}
 	details := answer.Details{Trace: trace}
-	if wanted && token >= 0 && int(token) < len(w.raw) {
-		all := chain.NewLogprobs(w.raw, token, max(logprobs, 0))
+	if wanted && token >= 0 && int(token) < len(s.raw) {
+		all := chain.NewLogprobs(s.raw, token, max(logprobs, 0))
 		details.Logprob = &all.Token
 		if logprobs >= 0 {
 			details.Logprobs = all
 		}
 	}
-	w.answer.Advance(token, details)
-	w.chain.TellHiddenStates(nil) // what comes without a row has none
-	if tokens, by := w.chain.Following(); len(tokens) > 0 {
-		w.answer.Follow(tokens, by)
+	s.answer.Advance(token, details)
+	s.chain.TellHiddenStates(nil) // what comes without a row has none
+	if tokens, by := s.chain.Following(); len(tokens) > 0 {
+		s.answer.Follow(tokens, by)
 	}
 }
 
 // hiddenStates returns the hidden states of the row that is drawn from; empty: they are not known.
-func (w *Sampler) hiddenStates() []float32 {
-	rows, at := len(w.rows.Logits), w.drawn-w.rows.First
-	width := len(w.rows.States) / rows
-	return w.rows.States[at*width : (at+1)*width]
+func (s *Sampler) hiddenStates() []float32 {
+	rows, at := len(s.rows.Logits), s.drawn-s.rows.First
+	width := len(s.rows.States) / rows
+	return s.rows.States[at*width : (at+1)*width]
 }
 
 // Quota is the processor time that is left to the stages of one answer. They get a quarter of a

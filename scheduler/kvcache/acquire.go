@@ -26,11 +26,11 @@ type Claim struct {
 // request.
 func (c *Cache) Acquire(r Claim) (*Sequence, Wait) {
 	for c.copy.kind == savingAhead || c.continueCopy() {
-		parts := c.longestCommon(r) // before what it shares is cut
+		parts := c.mostInCommon(r) // before what it shares is cut
 		s, w := c.tryAcquire(r)
 		switch w {
 		case WaitCopy:
-			continue // it may be done at once
+			continue // if the copy is done at once, the next try finds what it brought; else the loop ends
 		case WaitRoom:
 			return nil, c.tellToWait(w)
 		}
@@ -69,7 +69,7 @@ func (c *Cache) tryAcquire(r Claim) (*Sequence, Wait) {
 		return c.takeOver(best, common, r.Scope), WaitNone
 	}
 	prefill := len(r.Tokens) - common
-	s, kept := c.place(r, best, prefill)
+	s, kept := c.chooseOther(r, best, prefill)
 	switch {
 	case s == nil && (best == nil || best.running):
 		return nil, WaitRoom
@@ -78,18 +78,20 @@ func (c *Cache) tryAcquire(r Claim) (*Sequence, Wait) {
 	case kept == 0 && !c.evict(s):
 		return nil, WaitCopy
 	}
+	// Set before a copy begins: when it is done, the next try takes the sequence over as it is.
 	s.scope, s.prompt, s.continued, s.prefill = r.Scope, 0, false, prefill
 	if (common >= MinShared || kept > 0) && c.share(best, s, common) {
-		return nil, WaitCopy // it is taken over when that is done
+		return nil, WaitCopy
 	}
-	s.prefill = len(r.Tokens)
+	s.prefill = len(r.Tokens) // it shares nothing
 	c.claim(s)
 	return s, WaitNone
 }
 
-// place chooses an idle sequence for a request, best excepted; nil: there is none. One that was
-// dropped is cut to the `kept` tokens that it shares with the request; any other is to be evicted.
-func (c *Cache) place(r Claim, best *Sequence, prefill int) (s *Sequence, kept int) {
+// chooseOther chooses an idle sequence for a request, best excepted; nil: there is none. One that
+// was dropped is cut to the `kept` tokens that it shares with the request; any other is to be
+// evicted.
+func (c *Cache) chooseOther(r Claim, best *Sequence, prefill int) (s *Sequence, kept int) {
 	if best != nil {
 		if s, kept = c.findDropped(r, best); s != nil {
 			return s, c.Truncate(s, kept)
@@ -206,7 +208,7 @@ func (c *Cache) Shares() bool {
 func (c *Cache) longestPrefix(tokens []Token, scope Scope) (best *Sequence, common int) {
 	tokens = reusable(tokens)
 	for _, s := range c.sequences {
-		n := c.reach(s, s.common(tokens, scope))
+		n := c.usable(s, s.common(tokens, scope))
 		if n > common || n == common && n > 0 && !s.running && (best.running || len(s.tokens) < len(best.tokens)) {
 			best, common = s, n
 		}
@@ -216,6 +218,13 @@ func (c *Cache) longestPrefix(tokens []Token, scope Scope) (best *Sequence, comm
 
 // reusable leaves out a request's last token: it is computed in any case, for the logits after it.
 func reusable(tokens []Token) []Token { return tokens[:len(tokens)-1] }
+
+// What a prompt has in common with others is counted in steps, each of which leaves the same or
+// less: the tokens of two lists (CommonPrefix), those of them that the same adapters compute
+// (Scope.Common), those up to the last whole piece (conversation.common), and those to which the
+// memory can be cut or that it can share (usable). longestPrefix finds the sequence, or the entry
+// of the archive, with most usable tokens; LongestPrefix asks both, SharedPrefix only sequences
+// that requests have. mostInCommon counts what is not usable, too: there a checkpoint would help.
 
 // CommonPrefix is how many tokens a and b have in common from the beginning.
 func CommonPrefix(a, b []Token) int {
@@ -289,7 +298,7 @@ func (c *Cache) findDropped(r Claim, best *Sequence) (found *Sequence, common in
 		if !s.dropped || s.running || s.unsure || s == best || s == c.copy.sequence {
 			continue
 		}
-		if n := c.reach(s, s.common(reusable(r.Tokens), r.Scope)); n > common {
+		if n := c.usable(s, s.common(reusable(r.Tokens), r.Scope)); n > common {
 			found, common = s, n
 		}
 	}

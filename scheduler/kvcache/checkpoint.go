@@ -163,9 +163,9 @@ func (c *conversation) lastPosition(n int) int {
 	return 0
 }
 
-// reach is how many of the first n tokens of a sequence another request can use: it can be cut to
+// usable is how many of the first n tokens of a sequence another request can use: it can be cut to
 // them or, while a request has it, shared.
-func (c *Cache) reach(s *Sequence, n int) int {
+func (c *Cache) usable(s *Sequence, n int) int {
 	k := c.checkpoints.memory
 	switch {
 	case n == 0 || s.unsure || s.running && !c.memory.Shares():
@@ -234,9 +234,9 @@ func (c *Cache) wantCheckpoints(s *Sequence, r Claim, parts int) {
 	}
 }
 
-// longestCommon is how many tokens a request has in common with the sequence, or entry of the
+// mostInCommon is how many tokens a request has in common with the sequence, or entry of the
 // archive, that has most of them.
-func (c *Cache) longestCommon(r Claim) (common int) {
+func (c *Cache) mostInCommon(r Claim) (common int) {
 	if !r.Reuse || !c.checkpoints.takes {
 		return 0
 	}

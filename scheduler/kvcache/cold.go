@@ -37,12 +37,12 @@ type Cold interface {
 
 // Stored is what a cold store has for a request.
 type Stored struct {
-	ID      uint64
-	Tokens  int           // of the whole conversation
-	Common  int           // that it begins with and the request, too, as far as digests tell
-	Usable  int           // of Common, those that come back: a memory that cannot be cut does so at checkpoints
-	Reading time.Duration // until it is read and copied, with what is to be read before
-	Prefill time.Duration // that computing all its tokens took; 0: not known
+	ID        uint64
+	Tokens    int           // of the whole conversation
+	Common    int           // that it begins with and the request, too, as far as digests tell
+	Usable    int           // of Common, those that come back: a memory that cannot be cut does so at checkpoints
+	Reading   time.Duration // until it is read and copied, with what is to be read before
+	Computing time.Duration // that computing all its tokens took; 0: not known
 }
 
 const (

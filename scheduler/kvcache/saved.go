@@ -31,7 +31,7 @@ type Saved struct {
 	Prompt    int           // how many of Tokens were the last request's prompt
 	Continued bool          // that request had all of the prompt before it
 	Cuttable  bool          // a part of the state can be restored alone
-	Prefill   time.Duration // that computing the tokens takes; 0: not known
+	Computing time.Duration // that computing the tokens takes; 0: not known
 }
 
 // SavedCheckpoint is what cuts a saved conversation back to its first N tokens: so an answer can be
@@ -337,7 +337,7 @@ func (a *archive) hasSame(c *conversation) bool {
 func (a *archive) longestPrefix(tokens []Token, scope Scope) (best *entry, common int) {
 	tokens = reusable(tokens)
 	for _, e := range a.entries {
-		if n := a.reach(e, e.common(tokens, scope)); n > common {
+		if n := a.usable(e, e.common(tokens, scope)); n > common {
 			best, common = e, n
 		}
 	}
@@ -382,9 +382,9 @@ func (a *archive) cuttable(e *entry, n int) bool {
 	return k == nil || n == len(e.tokens) || k.StateCuttable(e.state, e.positions(n))
 }
 
-// reach is how many of the first n tokens of an entry can come back: alone, or with no more
+// usable is how many of the first n tokens of an entry can come back: alone, or with no more
 // others, which are cut off again.
-func (a *archive) reach(e *entry, n int) int {
+func (a *archive) usable(e *entry, n int) int {
 	if n == 0 || a.cuttable(e, n) {
 		return n
 	}

@@ -18,7 +18,7 @@ type Sequence struct {
 	running  bool      // a request has it; else it is idle
 	dropped  bool      // nobody is to go on with it
 	unsure   bool      // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
-	prefill  int       // RunningSequence.Prefill
+	prefill  int       // tokens that its request had to compute when it got the sequence, see RunningSequence.Prefill
 	lastUse  uint64    // Cache.uses at that time
 	rests    time.Time // since when no request has it, where there is a cold store
 	archived *entry    // a copy of it in the archive; nil: there is none

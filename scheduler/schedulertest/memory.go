@@ -409,7 +409,7 @@ func (c *Cold) Find(digests []kvcache.Digest, scope kvcache.Scope) (best kvcache
 		if n == 0 || k.saved.Scope != scope {
 			continue
 		}
-		found := kvcache.Stored{ID: k.id, Tokens: len(k.saved.Tokens), Common: n * kvcache.BlockTokens, Reading: c.Reading, Prefill: k.saved.Prefill}
+		found := kvcache.Stored{ID: k.id, Tokens: len(k.saved.Tokens), Common: n * kvcache.BlockTokens, Reading: c.Reading, Computing: k.saved.Computing}
 		if found.Usable = found.Common; !k.saved.Cuttable && n < len(k.digests) {
 			found.Usable = 0
 			for _, p := range k.saved.Checkpoints {
