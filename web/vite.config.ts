@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin, type Rollup, transformWithEsbuild } from "vite";
+import { languages } from "./src/language/language.ts";
 
 /** KaTeX names each font in three formats. Every browser that can run this page reads the first. */
 const oneFontFormat: Plugin = {
@@ -16,8 +17,9 @@ const oneFontFormat: Plugin = {
 
 const smallest = 1024; // bytes of a file that is worth packing
 
-// What few visits need of the page's files: the service worker keeps it once it was used.
-const rare = /KaTeX_|\.worker-/;
+// What few visits need of the page's files: the service worker keeps it once it was used. Of the
+// tables of texts it keeps its reader's from the beginning.
+const rare = new RegExp(`KaTeX_|\\.worker-|/(${Object.keys(languages).join("|")})-`, "i");
 
 /** Makes the service worker, which knows the files of this build by their names. */
 const serviceWorker: Plugin = {

@@ -29,6 +29,7 @@ declare const built: {
 };
 
 const page = "./";
+const language = location.search.slice(1); // of the page that asked for this worker
 const patience = 5000; // milliseconds for the page, where it is kept
 const down = [502, 503, 504]; // said by a proxy before the server
 
@@ -50,7 +51,8 @@ async function keep(cache: Cache, file: string): Promise<Response> {
 /** Keeps the files of this build, and no page of another that came between. */
 async function install(): Promise<void> {
   const cache = await caches.open(cacheName);
-  await Promise.all(built.kept.map((file) => keep(cache, file)));
+  const texts = built.used.filter((file) => file.startsWith(`assets/${language.toLowerCase()}-`));
+  await Promise.all([...built.kept, ...texts].map((file) => keep(cache, file)));
   const html = await (await keep(cache, page)).text();
   if (!html.includes(built.entry)) throw new Error("the page is of another build"); // untranslated: nobody reads it
   await worker.skipWaiting();

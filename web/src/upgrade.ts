@@ -3,7 +3,7 @@
 // Has the browser keep the page's files, and notices that the server has newer ones.
 import { effect } from "@preact/signals";
 import type { App } from "./app.ts";
-import { t } from "./language/language.ts";
+import { language, t } from "./language/language.ts";
 
 const rest = 3000; // milliseconds after which what the page needs itself has come
 
@@ -24,7 +24,7 @@ export function followBuilds({ base, connection, offer }: Pick<App, "base" | "co
       run: () => location.reload(),
     };
   };
-  const register = () => workers?.register(new URL("serviceworker.js", base));
+  const register = () => workers?.register(new URL(`serviceworker.js?${language}`, base));
   effect(() => {
     if (connection.status.value.kind !== "online") return;
     setTimeout(() => void register()?.catch(() => {}), rest); // without it the page needs the server

@@ -27,17 +27,21 @@ test(
   async () => {
     const own = await Server.start({ flags: ["--api-prefix", "/x"] });
     const short = withSettings({ sampling: { max_tokens: 8 } });
-    const chat = await ChatPage.open(`${own.url}/?kept=not`, allowed, short);
+    const german = { ...allowed, locale: "de-DE" }; // its texts are kept, too
+    const chat = await ChatPage.open(`${own.url}/?kept=not`, german, short);
     const { page } = chat;
-    await chat.ask("Hello!");
-    const said = await words((await chat.finished()).locator(".prose"));
+    await chat.online();
+    await page.locator("#question").fill("Hello!");
+    await page.locator("#question").press("Enter");
+    await page.locator('.message[data-phase="done"]').waitFor();
+    const said = await words(page.locator(".message.answer .prose"));
     await installed(chat);
     await own.stop();
     await page.reload();
-    await page.getByText("Your chats are here, and the page reconnects by itself.").waitFor();
-    assert.equal(await words(chat.answers.last().locator(".prose")), said);
-    await page.getByRole("button", { name: "Settings", exact: true }).click();
-    await page.getByLabel("Instructions").waitFor(); // a part that was never opened before
+    await page.getByText("Die Chats sind hier, und die Seite verbindet sich von selbst neu.").waitFor();
+    assert.equal(await words(page.locator(".message.answer .prose")), said);
+    await page.getByRole("button", { name: "Einstellungen", exact: true }).click();
+    await page.getByLabel("Anweisungen").waitFor(); // a part that was never opened before
     const kept = await page.evaluate(async () => {
       const all: string[] = [];
       for (const name of await caches.keys())
@@ -45,6 +49,11 @@ test(
       return all;
     });
     assert.ok(kept.includes("/x/") && kept.includes("/x/theme.js"), kept.join(" "));
+    assert.deepEqual(
+      kept.filter((path) => path.includes("/zh-hans-")),
+      [],
+      "texts that nobody reads",
+    );
     for (const path of kept) assert.match(path, /^\/x\/(assets\/[\w-]+(\.worker)?[\w.-]+|[\w-]+\.\w+|)$/);
     const again = await Server.start({ flags: ["--api-prefix", "/x"], address: own.address });
     await chat.online();

@@ -134,6 +134,20 @@ test("Language: a chat that was held in one reads right in another", { timeout: 
   assert.deepEqual(chat.complaints, []);
 });
 
+test("Language: what a worker reads is told of in it", { timeout: 2 * patience }, async () => {
+  const chat = await ChatPage.open(server.url, { locale: "de-DE" });
+  const { page } = chat;
+  const give = (name: string, content: string) =>
+    page
+      .getByLabel("Chats importieren")
+      .setInputFiles({ name, mimeType: "application/json", buffer: Buffer.from(content) });
+  await give("leer.json", "{}");
+  await page.getByText("leer.json ist kein Export von Chats: solche Dateien schreiben weder").waitFor();
+  await give("alt.json", JSON.stringify({ penstock: "chats", version: 1, chats: [] }));
+  await page.getByText("0 Chats sind importiert.").waitFor();
+  assert.deepEqual(chat.complaints, []);
+});
+
 /** What of the page scrolls sideways, but for what is meant to, such as code and tables. */
 function sideways({ page }: ChatPage): Promise<string[]> {
   return page.evaluate(() => {

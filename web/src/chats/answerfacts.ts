@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The line below an answer: tokens, speed, and why it ended.
+import { t } from "../language/language.ts";
 import { duration, rate, tokens } from "../text/numberformat.ts";
 import type { Answering, Outcome } from "./message.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The files that chats are exported to and imported from.
+import { t } from "../language/language.ts";
 import { dataURL, fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { language, t } from "../language/language.ts";
 // Turns files that a person picked into attachments of a question.
+import { language, t } from "../language/language.ts";
 import { DocumentProblem } from "../media/documentproblem.ts";
 import { type Abilities, eachOnce, mostFiles, takesMedium, totalSize } from "../media/medialimits.ts";
 import { headLength, type MediaType, typeOf } from "../media/mediatype.ts";

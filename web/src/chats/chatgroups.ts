@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { language, t } from "../language/language.ts";
 // The order of the list of chats, and its groups: pinned chats, folders, then days and months.
+import { language, t } from "../language/language.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 
 type Listed = Pick<ChatInfo, "changed" | "pinned" | "folder">;

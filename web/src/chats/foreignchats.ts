@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // Reads the exports of other programs: ChatGPT, Open WebUI, llama-server's page and LM Studio.
+import { t } from "../language/language.ts";
 import { fromDataURL } from "../media/dataurl.ts";
 import { typeOf } from "../media/mediatype.ts";
 import { sha256 } from "../media/sha256.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { language, t, tn } from "../language/language.ts";
 // A chat as one HTML file that needs nothing else, with how the tokens of its answers were chosen.
+import { language, t, tn } from "../language/language.ts";
 import { isPicture } from "../media/medialimits.ts";
 import { sha256 } from "../media/sha256.ts";
 import { visibleHTML, withoutControls } from "../text/bidi.ts";

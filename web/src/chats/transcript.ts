@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // A chat as Markdown, to be saved or read elsewhere.
+import { t } from "../language/language.ts";
 import { eachOnce, isPicture } from "../media/medialimits.ts";
 import { isMedium, type Medium, type Message, mediaOf, resultOf } from "./message.ts";
 import { readableArguments } from "./toolarguments.ts";

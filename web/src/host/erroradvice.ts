@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // What a person is told of an error, and which button helps.
+import { t } from "../language/language.ts";
 import { parameterNamed } from "../settings/parameters.ts";
 import { count, duration, tokens } from "../text/numberformat.ts";
 import { sentence, withoutPaths } from "../text/sentence.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The HTTP routes of the plugin folder: list, upload, remove, preview.
+import { t } from "../language/language.ts";
 import { type PluginFile, pluginFile } from "../plugins/pluginfile.ts";
 import { type Prompt, readPrompt } from "../plugins/prompt.ts";
 import type { GenerateRequest } from "./protocol.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The HTTP routes that the page reads: models, plugins and properties of the host.
+import { t } from "../language/language.ts";
 import type { Abilities } from "../media/medialimits.ts";
 import type { HostError } from "./protocol.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The HTTP route that checks a script.
+import { t } from "../language/language.ts";
 import { type Rest, record } from "./rest.ts";
 
 /** A script, and for which model it is. */

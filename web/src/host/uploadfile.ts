@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // Uploads a file and tells how much of it is sent.
+import { t } from "../language/language.ts";
 import { authorization, parsedJSON, refusalOf } from "./rest.ts";
 
 /** The type of a plugin's script. */

@@ -34,9 +34,9 @@ export default {
   "the connection is lost; the server goes on": "Verbindung verloren; der Server schreibt weiter",
   "begun by you": "selbst begonnen",
   "{rate} tokens/s": "{rate} Token/s",
-  "it is larger than {n} MiB": "sie ist größer als {n} MiB",
+  "it is larger than {n} MiB": "die Datei ist größer als {n} MiB",
   "it has no conversations.json: unpack it, and import the files that hold the chats":
-    "sie enthält keine conversations.json: bitte entpacken und die Dateien mit den Chats importieren",
+    "die Datei enthält keine conversations.json: bitte entpacken und die Dateien mit den Chats importieren",
   "the file": "die Datei",
   "neither Penstock, ChatGPT, Open WebUI, llama-server nor LM Studio writes such a file":
     "solche Dateien schreiben weder Penstock noch ChatGPT, Open WebUI, llama-server oder LM Studio",
@@ -45,7 +45,7 @@ export default {
     "ein neueres Penstock hat sie geschrieben, in Version {version}",
   "{where} must be a data: URL in base64": "{where} muss eine data:-URL in Base64 sein",
   "{title} (copy)": "{title} (Kopie)",
-  "it is no JSON: {problem}": "sie ist kein JSON: {problem}",
+  "it is no JSON: {problem}": "die Datei ist kein JSON: {problem}",
   "{where}.messages is empty": "{where}.messages ist leer",
   '{where}.role must be "user" or "assistant"': '{where}.role muss "user" oder "assistant" sein',
   "{where}.content must be a text": "{where}.content muss ein Text sein",
@@ -61,33 +61,35 @@ export default {
   "Pasted text.txt": "Eingefügter Text.txt",
   "Pasted text {n}.txt": "Eingefügter Text {n}.txt",
   "the browser cannot read it. Is it a folder?": "der Browser kann sie nicht lesen. Ist es ein Ordner?",
-  "it is empty.": "sie ist leer.",
+  "it is empty.": "die Datei ist leer.",
   "it is an office file of an old kind. Save it as .docx, .xlsx or .pptx.":
-    "sie ist eine Office-Datei alter Art. Bitte als .docx, .xlsx oder .pptx speichern.",
+    "die Datei ist eine Office-Datei alter Art. Bitte als .docx, .xlsx oder .pptx speichern.",
   "it has {size}, and an office file can have {most}.":
-    "sie hat {size}; erlaubt sind für Office-Dateien {most}.",
-  "it has no text.": "sie enthält keinen Text.",
-  "it has {size}, and a PDF can have {most}.": "sie hat {size}; erlaubt sind für PDFs {most}.",
+    "die Datei hat {size}; erlaubt sind für Office-Dateien {most}.",
+  "it has no text.": "die Datei enthält keinen Text.",
+  "it has {size}, and a PDF can have {most}.": "die Datei hat {size}; erlaubt sind für PDFs {most}.",
   "the browser cannot read it.": "der Browser kann sie nicht lesen.",
   "it has no text: its pages may be scanned. {model} cannot see them. Choose a model that can.":
-    "sie enthält keinen Text: vielleicht sind die Seiten eingescannt. {model} kann sie nicht sehen. Bitte ein Modell wählen, das es kann.",
+    "die Datei enthält keinen Text: vielleicht sind die Seiten eingescannt. {model} kann sie nicht sehen. Bitte ein Modell wählen, das es kann.",
   "it has no text: its pages may be scanned.":
-    "sie enthält keinen Text: vielleicht sind die Seiten eingescannt.",
+    "die Datei enthält keinen Text: vielleicht sind die Seiten eingescannt.",
   "{name}, page {page}": "{name}, Seite {page}",
   "{model} cannot see pictures. Choose a model that can.":
     "{model} kann keine Bilder sehen. Bitte ein Modell wählen, das es kann.",
   "{model} cannot hear sounds. Choose a model that can.":
     "{model} kann keinen Ton hören. Bitte ein Modell wählen, das es kann.",
-  "it has {size}, and a picture can have {most}.": "sie hat {size}; erlaubt sind für Bilder {most}.",
-  "it has {size}, and a sound can have {most}.": "sie hat {size}; erlaubt sind für Tonaufnahmen {most}.",
+  "it has {size}, and a picture can have {most}.": "die Datei hat {size}; erlaubt sind für Bilder {most}.",
+  "it has {size}, and a sound can have {most}.":
+    "die Datei hat {size}; erlaubt sind für Tonaufnahmen {most}.",
   "the browser cannot read this picture.": "der Browser kann dieses Bild nicht lesen.",
   "the browser cannot read this sound.": "der Browser kann diese Tonaufnahme nicht lesen.",
   "a chat can have {n} pictures and sounds.": "ein Chat darf {n} Bilder und Tonaufnahmen haben.",
   "the pictures and sounds of a chat can have {most} together, and with it they have {size}.":
     "die Bilder und Tonaufnahmen eines Chats dürfen zusammen {most} haben; damit wären es {size}.",
-  "it has {size}, and a text file can have {most}.": "sie hat {size}; erlaubt sind für Textdateien {most}.",
+  "it has {size}, and a text file can have {most}.":
+    "die Datei hat {size}; erlaubt sind für Textdateien {most}.",
   "it is no text, no PDF, no office file, no picture and no sound.":
-    "sie ist weder Text noch PDF, Office-Datei, Bild oder Ton.",
+    "die Datei ist weder Text noch PDF, Office-Datei, Bild oder Ton.",
   Pinned: "Angeheftet",
   Today: "Heute",
   Yesterday: "Gestern",
@@ -112,11 +114,12 @@ export default {
   Answer: "Antwort",
   "Answer of {model}": "Antwort von {model}",
   "Calls {name}:": "Ruft {name} auf:",
-  "its end is missing": "ihr Ende fehlt",
-  "it is cut off, or a ZIP archive of over 4 GB": "sie ist abgeschnitten oder ein ZIP-Archiv von über 4 GB",
-  "the list of its files is broken": "ihr Dateiverzeichnis ist beschädigt",
-  "it has too many files": "sie enthält zu viele Dateien",
-  "it is cut off": "sie ist abgeschnitten",
+  "its end is missing": "das Ende fehlt",
+  "it is cut off, or a ZIP archive of over 4 GB":
+    "die Datei ist abgeschnitten oder ein ZIP-Archiv von über 4 GB",
+  "the list of its files is broken": "das Dateiverzeichnis ist beschädigt",
+  "it has too many files": "die Datei enthält zu viele Dateien",
+  "it is cut off": "die Datei ist abgeschnitten",
   "{name} is packed in a way that browsers do not know":
     "{name} ist auf eine Weise gepackt, die Browser nicht kennen",
   "{name} is too large when it is unpacked": "{name} ist entpackt zu groß",
@@ -155,7 +158,7 @@ export default {
   "The server is starting or stopping; try again soon.":
     "Der Server startet oder stoppt gerade; bitte bald erneut versuchen.",
   "the connection to the server was lost: pull it again, and it continues":
-    "die Verbindung zum Server ist abgebrochen: erneutes Laden setzt fort",
+    "die Verbindung zum Server ist abgebrochen: erneutes Holen setzt fort",
   "the server's answer describes no plugin": "die Antwort des Servers beschreibt kein Plugin",
   "the server wants a key; reload the page to enter it":
     "der Server verlangt einen Schlüssel; zum Eingeben bitte die Seite neu laden",
@@ -176,7 +179,7 @@ export default {
   Waits: "Wartet",
   "Reads its prompt": "Liest den Prompt",
   Writes: "Schreibt",
-  "Its reader has paused it.": "Wer sie liest, hat sie angehalten.",
+  "Its reader has paused it.": "Wer sie liest, hat sie pausiert.",
   "Its tokens are read too slowly, or by nobody just now, so it waits.":
     "Ihre Token werden zu langsam gelesen, oder gerade von niemandem; darum wartet sie.",
   "Its plugins have used up their processor time, and rest for a moment.":
@@ -226,26 +229,26 @@ export default {
     "Prompt wird gelesen: {done} von {total} Token, noch etwa {time}",
   // media
   "cannot see pictures": "kann keine Bilder sehen",
-  "cannot see pictures and hear sounds": "kann weder Bilder sehen noch Töne hören",
-  "cannot hear sounds": "kann keine Töne hören",
+  "cannot see pictures and hear sounds": "kann weder Bilder sehen noch Ton hören",
+  "cannot hear sounds": "kann keinen Ton hören",
   "{model} {cannot}. Remove what it cannot take, or choose another model in Settings.":
     "{model} {cannot}. Bitte diese Dateien entfernen oder in den Einstellungen ein anderes Modell wählen.",
   "This chat has more pictures and sounds than the server takes. Begin a new chat.":
-    "Dieser Chat hat mehr Bilder und Töne, als der Server annimmt. Bitte einen neuen Chat beginnen.",
+    "Dieser Chat hat mehr Bilder und Tonaufnahmen, als der Server annimmt. Bitte einen neuen Chat beginnen.",
   "{model} {cannot}: of those in this chat it is told the names only.":
     "{model} {cannot}: Von denen in diesem Chat erfährt es nur die Namen.",
   "it has more text than the files of a message can have together.":
-    "sie hat mehr Text, als die Dateien einer Nachricht zusammen haben können.",
-  "it cannot be read: it may be damaged.": "sie kann nicht gelesen werden und ist vielleicht beschädigt.",
-  "it cannot be read: {error}.": "sie kann nicht gelesen werden: {error}.",
+    "die Datei hat mehr Text, als die Dateien einer Nachricht zusammen haben dürfen.",
+  "it cannot be read: it may be damaged.": "die Datei ist nicht lesbar und vielleicht beschädigt.",
+  "it cannot be read: {error}.": "die Datei ist nicht lesbar: {error}.",
   "it is an archive, and no office file. Unpack it, and add what is in it.":
-    "sie ist ein Archiv und keine Office-Datei. Bitte entpacken und den Inhalt hinzufügen.",
+    "die Datei ist ein Archiv und keine Office-Datei. Bitte entpacken und den Inhalt hinzufügen.",
   "it takes too long to read.": "das Lesen dauert zu lange.",
   "the code that reads PDFs stopped, or could not be loaded. If the server was updated meanwhile, reload the page.":
-    "der Code, der PDFs liest, brach ab oder konnte nicht geladen werden. Falls der Server inzwischen aktualisiert wurde, bitte die Seite neu laden.",
+    "der Code, der PDFs liest, brach ab oder ließ sich nicht laden. Falls der Server inzwischen aktualisiert wurde, bitte die Seite neu laden.",
   "it is locked with a password. Save it without one, and add that.":
-    "sie ist mit einem Passwort gesperrt. Bitte ohne Passwort speichern und dann hinzufügen.",
-  "it has {n} pages, and a PDF can have {most}.": "sie hat {n} Seiten; ein PDF kann {most} haben.",
+    "die Datei ist mit einem Passwort gesperrt. Bitte ohne Passwort speichern und dann hinzufügen.",
+  "it has {n} pages, and a PDF can have {most}.": "die Datei hat {n} Seiten; erlaubt sind für PDFs {most}.",
   // plugins
   "It cannot be read; a folder is no plugin.":
     "Die Datei lässt sich nicht lesen; ein Ordner ist kein Plugin.",
@@ -467,7 +470,7 @@ export default {
     "„Don’t repeat yourself“: hält Token zurück, die eine frühere Wendung des Chats fortsetzen würden.",
   "Keeps the tokens that stand out from the noise, at any temperature.":
     "Behält die Token, die sich vom Rauschen abheben, bei jeder Temperatur.",
-  "Keeps a fixed number of tokens.": "Behält eine feste Zahl von Token.",
+  "Keeps a fixed number of tokens.": "Behält eine feste Anzahl von Token.",
   "Keeps tokens that are neither too expected nor too surprising.":
     "Behält Token, die weder zu erwartbar noch zu überraschend sind.",
   "Keeps few tokens where the model is sure, and many where it is not.":
@@ -496,9 +499,9 @@ export default {
   "Dynamic exponent": "Dynamik-Exponent",
   "How the temperature follows the model's doubt: above 1 it rises late, below 1 early.":
     "Wie die Temperatur den Zweifeln des Modells folgt: über 1 steigt sie spät, unter 1 früh.",
-  "Keep at most": "Behalten höchstens",
+  "Keep at most": "Höchstens behalten",
   "Keeps this many of the likeliest tokens.": "Behält so viele der wahrscheinlichsten Token.",
-  "Keep a share of": "Behalten Anteil",
+  "Keep a share of": "Anteil behalten",
   "Keeps the likeliest tokens that together have this probability.":
     "Behält die wahrscheinlichsten Token, die zusammen diese Wahrscheinlichkeit haben.",
   "Drop below": "Verwerfen unter",
@@ -523,7 +526,7 @@ export default {
     "Wird vom Logit jedes Tokens abgezogen, das schon vorkam.",
   "Frequency penalty": "Häufigkeitsabzug",
   "Is taken off the logit for each time that the token has occurred.":
-    "Wird vom Logit abgezogen, für jedes Mal, das das Token vorkam.",
+    "Wird für jedes Vorkommen des Tokens vom Logit abgezogen.",
   "Look back": "Rückblick",
   "How far back the penalties look.": "Wie weit die Abzüge zurückblicken.",
   Strength: "Stärke",
@@ -551,8 +554,9 @@ export default {
     "Das angestrebte Maß an Überraschung: Niedrige Werte schreiben Erwartetes.",
   "Learning rate": "Lernrate",
   "How fast it steers back.": "Wie schnell gegengesteuert wird.",
-  "Keep at least": "Behalten mindestens",
-  "No stage leaves fewer tokens than this to choose from.": "Keine Stufe lässt weniger Token zur Auswahl.",
+  "Keep at least": "Mindestens behalten",
+  "No stage leaves fewer tokens than this to choose from.":
+    "Keine Stufe lässt weniger Token als diese zur Auswahl übrig.",
   Seed: "Seed",
   "The same request with the same seed has the same answer. Without one, each answer is another.":
     "Dieselbe Anfrage mit demselben Seed hat dieselbe Antwort. Ohne Seed ist jede Antwort anders.",
@@ -602,7 +606,7 @@ export default {
   Normal: "Normal",
   "Chain of thought": "Gedankenkette",
   "Monte Carlo": "Monte Carlo",
-  "Token healing": "Token-Heilung",
+  "Token healing": "Token-Healing",
   Vote: "Abstimmung",
   "Look-ahead": "Vorausschau",
   "Best of several": "Beste von mehreren",
@@ -635,7 +639,7 @@ export default {
   "it sends more than {mb} MB": "er sendet mehr als {mb} MB",
   "It is no JSON: {error}.": "Das ist kein JSON: {error}.",
   "There is no function in it.": "Darin ist keine Funktion.",
-  "A chat can have {n} functions.": "Ein Chat kann {n} Funktionen haben.",
+  "A chat can have {n} functions.": "Ein Chat darf {n} Funktionen haben.",
   '{path}name must be 1 to 64 letters, digits, "_" and "-".':
     "{path}name muss aus 1 bis 64 Buchstaben, Ziffern, „_“ und „-“ bestehen.",
   "{path}description must be a text.": "{path}description muss ein Text sein.",
@@ -647,8 +651,8 @@ export default {
   "it does not answer this page: it is not running, or does not allow pages of {origin} (CORS)":
     "er antwortet dieser Seite nicht: Er läuft nicht oder lässt Seiten von {origin} nicht zu (CORS)",
   "the code that talks to MCP servers could not be loaded. If Penstock was updated meanwhile, reload the page":
-    "der Code für MCP-Server konnte nicht geladen werden. Falls Penstock inzwischen aktualisiert wurde, bitte die Seite neu laden",
-  "it was stopped": "es wurde abgebrochen",
+    "der Code für MCP-Server ließ sich nicht laden. Falls Penstock inzwischen aktualisiert wurde, bitte die Seite neu laden",
+  "it was stopped": "es wurde gestoppt",
   "the arguments are no JSON object": "die Argumente sind kein JSON-Objekt",
   "it wants you to sign in: do so under Tools in the settings":
     "er verlangt eine Anmeldung; sie ist unter „Werkzeuge“ in den Einstellungen möglich",
@@ -679,8 +683,8 @@ export default {
   "banned {tokens}": "{tokens} verboten",
   "made {tokens} more or less likely": "{tokens} wahrscheinlicher oder unwahrscheinlicher gemacht",
   "{who} {did}.": "{who}: {did}.",
-  "{who} kept {n} of {of}.": "{who} hat {n} von {of} behalten.",
-  "{who} changed the probabilities.": "{who} hat die Wahrscheinlichkeiten geändert.",
+  "{who} kept {n} of {of}.": "{who}: {n} von {of} behalten.",
+  "{who} changed the probabilities.": "{who}: Wahrscheinlichkeiten geändert.",
   "{token} rose from {from} to {to}.": "{token} stieg von {from} auf {to}.",
   "{token} fell from {from} to {to}.": "{token} fiel von {from} auf {to}.",
   "{who} notes: {text}": "{who} notiert: {text}",
@@ -753,11 +757,11 @@ export default {
   "Try again": "Erneut versuchen",
   "Skip to the message field": "Zum Nachrichtenfeld springen",
   "Try now": "Jetzt versuchen",
-  "Connecting…": "Verbinden…",
+  "Connecting…": "Verbindet…",
   Online: "Online",
   "Loading the model": "Modell lädt",
   "Key needed": "Schlüssel nötig",
-  Reconnecting: "Neu verbinden",
+  Reconnecting: "Verbindet neu",
   "in {n} s": "in {n} s",
   "Not connected:": "Keine Verbindung:",
   "{why}. Your chats are here, and the page reconnects by itself.":
@@ -795,7 +799,7 @@ export default {
   "Text, PDF and office files": "Text, PDF und Office-Dateien",
   Pictures: "Bilder",
   "Take a photo": "Foto aufnehmen",
-  Sounds: "Töne",
+  Sounds: "Tonaufnahmen",
   "Record a sound": "Ton aufnehmen",
   Files: "Dateien",
   "Add files": "Dateien hinzufügen",
@@ -873,7 +877,7 @@ export default {
     "Vergleiche SQLite und PostgreSQL für einen kleinen Webshop in einer Tabelle.",
   "What shall we talk about?": "Worum soll es gehen?",
   "Here you can see how each word was chosen, pause an answer and steer it, and change how words are chosen with plugins.":
-    "Hier ist zu sehen, wie jedes Wort gewählt wurde; Antworten lassen sich anhalten und steuern, und Plugins ändern, wie Wörter gewählt werden.",
+    "Hier ist zu sehen, wie jedes Wort gewählt wurde; Antworten lassen sich pausieren und steuern, und Plugins ändern, wie Wörter gewählt werden.",
   "This model has no chat template, so its chats are written in ChatML. A base model may go on with your text instead of answering it; the server's option {option} sets another template.":
     "Dieses Modell hat keine Chat-Vorlage, daher werden Chats in ChatML geschrieben. Ein Basismodell setzt den Text vielleicht fort, statt zu antworten; die Option {option} des Servers bestimmt eine andere Vorlage.",
   "{name} is not there (HTTP {status})": "{name} ist nicht da (HTTP {status})",
@@ -941,7 +945,7 @@ export default {
   // view/finder
   "(chosen)": "(gewählt)",
   // view/form
-  needed: "nötig",
+  needed: "erforderlich",
   "{limits}.": "{limits}.",
   "Set {field}": "{field} setzen",
   "Remove {what}": "{what} entfernen",
@@ -977,8 +981,8 @@ export default {
   "not drawn": "nicht gezogen",
   "candidate|cut": "gestrichen",
   "further behind": "weiter hinten",
-  "up to {rank}": "hoch auf Platz {rank}",
-  "down to {rank}": "hinunter auf Platz {rank}",
+  "up to {rank}": "hoch auf {rank}",
+  "down to {rank}": "hinunter auf {rank}",
   Compare: "Vergleichen",
   "Compare with": "Vergleichen mit",
   nothing: "nichts",
@@ -1035,7 +1039,7 @@ export default {
   "The branch in focus": "Der Zweig im Fokus",
   "Branch {name}": "Zweig {name}",
   "score {score}": "Wertung {score}",
-  "and {tokens} more": "und {tokens} mehr",
+  "and {tokens} more": "und {tokens} weitere",
   "choice {numbers}": "Auswahl {numbers}",
   "The answer in numbers": "Die Antwort in Zahlen",
   "Token records stay in this browser: those of the first {first} tokens of an answer, and of the newest answers up to {all} tokens. They go with their chat.":
@@ -1043,11 +1047,11 @@ export default {
   Tokens: "Token",
   "{n}, {traced} with a record": "{n}, davon {traced} mit Protokoll",
   "Probability of a typical token": "Wahrscheinlichkeit eines typischen Tokens",
-  "Tokens that a plugin or you changed": "Token, die ein Plugin oder Sie geändert haben",
+  "Tokens that a plugin or you changed": "Von einem Plugin oder von Hand geänderte Token",
   "Tokens taken back": "Zurückgenommene Token",
   "Choosing a token takes": "Die Wahl eines Tokens dauert",
   Stages: "Stufen",
-  "Time for a token, on average": "Zeit für ein Token im Durchschnitt",
+  "Time for a token, on average": "Zeit für ein Token, im Mittel",
   Share: "Anteil",
   Time: "Zeit",
   "The token in focus": "Das Token im Fokus",
@@ -1057,12 +1061,12 @@ export default {
   "Next token": "Nächstes Token",
   "{label} (arrow keys in the text)": "{label} (Pfeiltasten im Text)",
   "Choosing it took {time}, after the model’s pass.":
-    "Die Wahl dauerte {time}, nach dem Durchlauf des Modells.",
+    "Die Wahl dauerte {time}, nach dem Durchgang des Modells.",
   others: "andere",
-  "{word}, taken back by {who}": "{word}, zurückgenommen von {who}",
+  "{word}, taken back by {who}": "{word}, zurückgenommen ({who})",
   "This answer has no token record.": "Diese Antwort hat kein Token-Protokoll.",
   "A token record tells of each token what the model found likely, what every stage and plugin made of it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a token, so it is off until you want it.":
-    "Ein Token-Protokoll zeigt zu jedem Token, was das Modell für wahrscheinlich hielt, was jede Stufe und jedes Plugin daraus machte, was zurückgenommen wurde und wie lange das alles dauerte. Es kostet etwas Geschwindigkeit und etwa 5 KB je Token; deshalb ist es aus, bis Sie es wollen.",
+    "Ein Token-Protokoll zeigt zu jedem Token, was das Modell für wahrscheinlich hielt, was jede Stufe und jedes Plugin daraus machte, was zurückgenommen wurde und wie lange das alles dauerte. Es kostet etwas Geschwindigkeit und etwa 5 KB je Token; deshalb ist es zunächst aus.",
   "Answer again with a token record": "Noch einmal mit Token-Protokoll antworten",
   "With the same seed the answer stays the same.": "Mit demselben Seed bleibt die Antwort gleich.",
   "From then on this chat keeps token records; you can switch that off in Settings.":
@@ -1198,7 +1202,7 @@ export default {
     "Der Server lädt es aus seinem Hub (Hugging Face, wenn nicht anders eingestellt) in seinen Modellordner. Dafür ist der Admin-Schlüssel nötig.",
   "Models that are pulled": "Modelle, die geholt werden",
   "{name} is pulled": "{name} wird geholt",
-  "Stop pulling {name}": "{name} stoppen",
+  "Stop pulling {name}": "Holen von {name} stoppen",
   "Pull again: {name}": "Erneut holen: {name}",
   "Pull again": "Erneut holen",
   "Dismiss {name}": "{name} schließen",
@@ -1340,7 +1344,6 @@ export default {
     "Das Modell {did}. Eines im Text anklicken oder durchblättern.",
   "Previous word": "Voriges Wort",
   "Previous word (←)": "Voriges Wort (←)",
-  "{n} of {total}": "{n} von {total}",
   "Next word": "Nächstes Wort",
   "Next word (→)": "Nächstes Wort (→)",
   "This word is no part of the text that is shown, so the answer cannot go on from it.":
@@ -1373,7 +1376,7 @@ export default {
   "Keep as a strategy": "Als Strategie behalten",
   "Copy a link": "Link kopieren",
   "Scripts are on where only this machine or holders of an API key can ask. Its operator can set {setting}: {on} lets everybody send them, {keys} the keys of {list}.":
-    "Skripte sind an, wo nur dieser Rechner oder Inhaber eines API-Schlüssels fragen können. Wer den Server betreibt, kann {setting} setzen: {on} lässt alle welche senden, {keys} die Schlüssel aus {list}.",
+    "Skripte sind eingeschaltet, wo nur dieser Rechner oder Inhaber eines API-Schlüssels fragen können. Wer den Server betreibt, kann {setting} setzen: Mit {on} dürfen alle Skripte senden, mit {keys} nur die Schlüssel aus {list}.",
   "A newer version of Penstock does.": "Eine neuere Version von Penstock kennt sie.",
   "The answer with this script": "Die Antwort mit diesem Skript",
   "The answer": "Die Antwort",
@@ -1668,7 +1671,7 @@ export default {
   "{server} works on it…": "{server} arbeitet daran…",
   "Stop {name}": "{name} stoppen",
   "Answer to {name}": "Antwort auf {name}",
-  "Your answer": "Ihre Antwort",
+  "Your answer": "Eigene Antwort",
   "Error of {server}": "Fehler von {server}",
   "Answer of {server}": "Antwort von {server}",
   "(nothing)": "(nichts)",
@@ -1718,14 +1721,14 @@ export default {
     "Die Chat-Vorlage dieses Modells kennt keine Werkzeuge: Es erfährt nichts von ihnen.",
   "MCP servers": "MCP-Server",
   "Their tools answer what the model calls. You are asked before each runs.":
-    "Ihre Werkzeuge beantworten die Aufrufe des Modells. Sie werden gefragt, bevor eines läuft.",
+    "Ihre Werkzeuge beantworten die Aufrufe des Modells. Vor jedem Lauf wird gefragt.",
   "Its tools": "Seine Werkzeuge",
   "Sign out of {server}": "Von {server} abmelden",
   "It runs without a question.": "Es läuft ohne Rückfrage.",
   "Ask before {name} runs": "Fragen, bevor {name} läuft",
   "The address must begin with http:// or https://.": "Die Adresse muss mit http:// oder https:// beginnen.",
   "this browser keeps {n} servers: remove one first":
-    "dieser Browser behält {n} Server; bitte zuerst einen entfernen",
+    "dieser Browser behält höchstens {n} Server; bitte zuerst einen entfernen",
   "The server was not added: {problem}.": "Der Server wurde nicht hinzugefügt: {problem}.",
   Address: "Adresse",
   "Token, if it wants one": "Zugangstoken, falls nötig",
@@ -1734,7 +1737,7 @@ export default {
   "Stop connecting": "Verbindung abbrechen",
   Functions: "Funktionen",
   "You answer what the model calls, below its answer.":
-    "Sie antworten auf Aufrufe des Modells, unter seiner Antwort.",
+    "Was das Modell aufruft, wird unter seiner Antwort von Hand beantwortet.",
   "Edit {name}": "{name} bearbeiten",
   "Add a function": "Funktion hinzufügen",
 };

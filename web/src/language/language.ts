@@ -18,26 +18,32 @@ type Values = Readonly<Record<string, string | number>>;
 
 const item = "penstock.language"; // what was chosen in this browser, if anything was
 
-/** The language of the page: the chosen one, or the first of the browser's that is there. */
-export const language: Language = worker() ? known(self.name) : known(chosenLanguage() ?? ofBrowser());
-
 // This module ends when the table is there, and so all that have texts begin with it.
-const table: Table = await load();
+const wanted = worker() ? known(self.name) : known(chosenLanguage() ?? ofBrowser());
+const release = worker() ? heldMessages() : undefined;
+const table = await load();
+if (release !== undefined) setTimeout(release);
+
+/**
+ * The language of the page: the chosen one, or the first of the browser's that is there; English
+ * where its table did not come.
+ */
+export const language: Language = table === undefined ? "en" : wanted;
+
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
 const lists = new Intl.ListFormat(language === "en" ? "en-GB" : language); // without a comma before "and"
-const spoken = Object.keys(table).length > 0 ? language : "en"; // a table may not have come
-if (typeof document !== "undefined") document.documentElement.lang = spoken;
+if (typeof document !== "undefined") document.documentElement.lang = language;
 
 /** A text, in which each {name} stands for a value. Numbers are as the language has them. */
 export function t(text: string, values: Values = {}): string {
-  const found = table[text] ?? withoutContext(text);
+  const found = table?.[text] ?? withoutContext(text);
   return typeof found === "string" ? fill(found, values) : text;
 }
 
 /** A text about so many things, which is {n} in it: one for a single thing, many for others. */
 export function tn(n: number, one: string, many: string, values: Values = {}): string {
-  const forms = table[many];
+  const forms = table?.[many];
   const form = typeof forms === "object" ? forms[formOf(n)] : undefined;
   return fill(form ?? (n === 1 ? one : many), { n, ...values });
 }
@@ -99,6 +105,24 @@ function worker(): boolean {
   return typeof document === "undefined" && typeof self !== "undefined" && typeof self.name === "string";
 }
 
+/**
+ * Holds the messages that come to a worker while its table is loaded: they would be lost, since
+ * nobody listens yet. What it returns lets them go on, once all modules of the worker have begun.
+ */
+function heldMessages(): () => void {
+  const held: MessageEvent[] = [];
+  const hold = (event: MessageEvent) => {
+    event.stopImmediatePropagation();
+    const { data, ports } = event; // which stays stopped
+    held.push(new MessageEvent("message", { data, ports: [...ports] }));
+  };
+  self.addEventListener("message", hold);
+  return () => {
+    self.removeEventListener("message", hold);
+    for (const event of held) self.dispatchEvent(event);
+  };
+}
+
 function known(name: string | undefined): Language {
   return name !== undefined && Object.hasOwn(languages, name) ? (name as Language) : "en";
 }
@@ -119,12 +143,12 @@ function alike(name: string, tag: string): boolean {
   }
 }
 
-async function load(): Promise<Table> {
+async function load(): Promise<Table | undefined> {
   try {
-    if (language === "de") return (await import("./de.ts")).default;
-    if (language === "zh-Hans") return (await import("./zh-hans.ts")).default;
+    if (wanted === "de") return (await import("./de.ts")).default;
+    if (wanted === "zh-Hans") return (await import("./zh-hans.ts")).default;
+    return {};
   } catch {
-    // A text in English is better than none.
+    return undefined; // a text in English is better than none
   }
-  return {};
 }

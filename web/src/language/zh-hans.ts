@@ -62,11 +62,11 @@ export default {
   "it has {size}, and a PDF can have {most}.": "大小为 {size}，PDF 不得超过 {most}。",
   "the browser cannot read it.": "浏览器无法读取。",
   "it has no text: its pages may be scanned. {model} cannot see them. Choose a model that can.":
-    "其中没有文本：页面可能是扫描件。{model} 无法看图，请选择能看图的模型。",
+    "其中没有文本：页面可能是扫描件。{model} 无法查看图片，请选择能查看图片的模型。",
   "it has no text: its pages may be scanned.": "其中没有文本：页面可能是扫描件。",
   "{name}, page {page}": "{name}，第 {page} 页",
-  "{model} cannot see pictures. Choose a model that can.": "{model} 无法看图片，请选择能看图片的模型。",
-  "{model} cannot hear sounds. Choose a model that can.": "{model} 无法听声音，请选择能听声音的模型。",
+  "{model} cannot see pictures. Choose a model that can.": "{model} 无法查看图片，请选择能查看图片的模型。",
+  "{model} cannot hear sounds. Choose a model that can.": "{model} 无法收听声音，请选择能收听声音的模型。",
   "it has {size}, and a picture can have {most}.": "大小为 {size}，图片不得超过 {most}。",
   "it has {size}, and a sound can have {most}.": "大小为 {size}，声音不得超过 {most}。",
   "the browser cannot read this picture.": "浏览器无法读取此图片。",
@@ -228,10 +228,10 @@ export default {
   "A plugin is a .wasm file; docs/plugins/go.md and docs/plugins/rust.md tell how to build one.":
     "插件是 .wasm 文件；构建方法见 docs/plugins/go.md 和 docs/plugins/rust.md。",
   "Its operator can take it out of plugins.default and plugins.policy_file.":
-    "服务器的运营者可以将它从 plugins.default 和 plugins.policy_file 中移除。",
+    "服务器的管理者可以将它从 plugins.default 和 plugins.policy_file 中移除。",
   "Try again in a moment.": "请稍后再试。",
   "This server requires it in {requests}; its operator has set it up.":
-    "此服务器要求在{requests}中使用它；这由运营者设定。",
+    "此服务器要求在{requests}中使用它；这由管理者设定。",
   "This server uses it in {requests} unless it is switched off or configured here.":
     "除非在此关闭或另行配置，此服务器会在{requests}中使用它。",
   requests: "请求",
@@ -258,7 +258,7 @@ export default {
   "It rewrites the text before it is shown.": "在显示之前改写文本。",
   "sees the whole vocabulary": "可见整个词表",
   "sees the {n} likeliest tokens": ["可见概率最高的 {n} 个词元"],
-  "may take back {n} tokens, so text comes that much later": ["可撤回 {n} 个词元，文本会相应延后"],
+  "may take back {n} tokens, so text comes that much later": ["可收回 {n} 个词元，文本会相应延后"],
   "may compute {n} more tokens than it keeps": ["计算的词元最多比保留的多 {n} 个"],
   "writes up to {n} continuations at once": "最多同时写 {n} 个续写",
   "{n} bytes": ["{n} 字节"],
@@ -318,7 +318,7 @@ export default {
   "a list of 3 points": "3 个要点的列表",
   "without the letter e": "不用字母 e",
   "a policy: the script {name} watches each word": "一项约束：脚本 {name} 逐词检查",
-  "a JSON schema": "一个 JSON 模式",
+  "a JSON schema": "一个 JSON Schema",
   "a grammar": "一个语法",
   "a pattern: {pattern}": "一个正则表达式：{pattern}",
   // scripts
@@ -360,9 +360,9 @@ export default {
   Text: "文本",
   "The answer is free.": "回答不受限制。",
   "The answer is a JSON object.": "回答是一个 JSON 对象。",
-  "JSON schema": "JSON 模式",
+  "JSON schema": "JSON Schema",
   "The answer is JSON that fits the schema, with its fields in your order.":
-    "回答是符合该模式的 JSON，字段按所写的顺序排列。",
+    "回答是符合该 Schema 的 JSON，字段按所写的顺序排列。",
   Grammar: "语法",
   "The answer fits a grammar in GBNF, which begins with the rule root, or in Lark's notation after a line %llguidance {}.":
     "回答符合一个 GBNF 语法（以规则 root 开始），或一个 Lark 语法（首行为 %llguidance {}）。",
@@ -380,7 +380,8 @@ export default {
   "Nothing is written yet, so the answer is free.": "尚未填写，因此回答不受限制。",
   'A grammar needs a rule with the name root, such as root ::= "Yes".':
     '语法需要一条名为 root 的规则，例如 root ::= "Yes"。',
-  'A JSON schema is an object, such as {"type": "object"}.': 'JSON 模式是一个对象，例如 {"type": "object"}。',
+  'A JSON schema is an object, such as {"type": "object"}.':
+    'JSON Schema是一个对象，例如 {"type": "object"}。',
   "This is not JSON yet: {problem}": "这还不是 JSON：{problem}",
   "It sees the whole vocabulary, so it must stand before {stage}, which drops tokens.":
     "它需要整个词表，因此必须放在会舍弃词元的 {stage} 之前。",
@@ -744,7 +745,7 @@ export default {
   "Reading the prompt": "正在读取提示词",
   "The answer in figures": "回答的数据",
   "The question, what came before it and the answer fill {percent} % of the {n} tokens that the model can have in mind.":
-    "提问、之前的内容和回答占模型上下文 {n} 个词元的 {percent} %。",
+    "提问、之前的内容和回答占模型上下文 {n} 个词元的 {percent}%。",
   "of the context used": "的上下文已用",
   "The browser does not let this page copy.": "浏览器不允许此页面复制。",
   Copied: "已复制",
@@ -879,18 +880,18 @@ export default {
   "not drawn": "未被抽中",
   "candidate|cut": "去除",
   "further behind": "排名靠后",
-  "up to {rank}": "升至第 {rank}",
-  "down to {rank}": "降至第 {rank}",
+  "up to {rank}": "升至{rank}",
+  "down to {rank}": "降至{rank}",
   Compare: "比较",
   "Compare with": "比较对象",
   nothing: "无",
-  "version {n} of this answer": "此回答的第 {n} 版",
+  "version {n} of this answer": "此回答的版本 {n}",
   "Write another,": "另写一个，",
   "Write another, same seed,": "另写一个，使用相同的随机种子，",
   "Write and compare": "生成并比较",
   "That answer has no token record, so there is nothing to compare.": "那个回答没有词元记录，因此无法比较。",
-  "Tokens of version {n}": "第 {n} 版的词元",
-  "The token in focus of version {n}": "第 {n} 版中选中的词元",
+  "Tokens of version {n}": "版本 {n} 的词元",
+  "The token in focus of version {n}": "版本 {n} 中选中的词元",
   "All {n} tokens are the same.": "全部 {n} 个词元都相同。",
   "the end": "结尾",
   "They part at token {n}: {one} on one side, {other} on the other.":
@@ -911,7 +912,7 @@ export default {
   "The stage that decided against the model’s first choice. Plain tokens are that first choice.":
     "否决模型首选的阶段。无颜色的词元就是模型的首选。",
   "Who chose, changed or took back tokens. In plain ones no plugin had a hand.":
-    "由谁选择、更改或撤回词元。无颜色的词元没有插件参与。",
+    "由谁选择、更改或收回词元。无颜色的词元没有插件参与。",
   "Colour by": "着色依据",
   Legend: "图例",
   alive: "存活",
@@ -925,7 +926,7 @@ export default {
   "{n} branches still live.": ["仍有 {n} 个分支存活。"],
   "The answer’s score is {score}.": "回答的得分是 {score}。",
   "The score is the sum of the log-probabilities of all tokens from the prompt on: the nearer to 0, the likelier the model finds that text.":
-    "得分是提示之后所有词元的对数概率之和：越接近 0，模型认为该文本越有可能。",
+    "得分是提示词之后所有词元的对数概率之和：越接近 0，模型认为该文本越有可能。",
   Branches: "分支",
   "Show {n} rows before these": "显示之前的 {n} 行",
   "{standing}, score": "{standing}，得分",
@@ -942,7 +943,7 @@ export default {
   "{n}, {traced} with a record": "{n}，其中 {traced} 个有记录",
   "Probability of a typical token": "典型词元的概率",
   "Tokens that a plugin or you changed": "插件或您更改的词元",
-  "Tokens taken back": "撤回的词元",
+  "Tokens taken back": "收回的词元",
   "Choosing a token takes": "选择一个词元耗时",
   Stages: "阶段",
   "Time for a token, on average": "每个词元的平均用时",
@@ -950,16 +951,16 @@ export default {
   Time: "时间",
   "The token in focus": "选中的词元",
   "token {n} of {all}": "第 {n} 个词元，共 {all} 个",
-  "taken back before token {n} of {all}": "在第 {n} 个词元（共 {all} 个）之前撤回",
+  "taken back before token {n} of {all}": "在第 {n} 个词元（共 {all} 个）之前收回",
   "Previous token": "上一个词元",
   "Next token": "下一个词元",
   "{label} (arrow keys in the text)": "{label}（文本中的方向键）",
-  "Choosing it took {time}, after the model’s pass.": "选择它用了 {time}（在模型计算之后）。",
+  "Choosing it took {time}, after the model’s pass.": "选择它用了 {time}（在前向计算之后）。",
   others: "其他",
-  "{word}, taken back by {who}": "{word}，由 {who} 撤回",
+  "{word}, taken back by {who}": "{word}，由 {who} 收回",
   "This answer has no token record.": "此回答没有词元记录。",
   "A token record tells of each token what the model found likely, what every stage and plugin made of it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a token, so it is off until you want it.":
-    "词元记录会说明：对每个词元，模型认为哪些可能、各阶段和插件如何处理、撤回了什么，以及各用了多长时间。它会略微降低速度，每个词元约占 5 KB，因此默认关闭。",
+    "词元记录会说明：对每个词元，模型认为哪些可能、各阶段和插件如何处理、收回了什么，以及各用了多长时间。它会略微降低速度，每个词元约占 5 KB，因此默认关闭。",
   "Answer again with a token record": "重新回答并记录词元",
   "With the same seed the answer stays the same.": "使用相同的随机种子，回答保持不变。",
   "From then on this chat keeps token records; you can switch that off in Settings.":
@@ -1022,7 +1023,7 @@ export default {
   "Slot {n}": "槽位 {n}",
   "Another client": "另一个客户端",
   "priority {n}": "优先级 {n}",
-  Steer: "操控",
+  Steer: "引导",
   "{done} of {total} prompt tokens": "提示词 {done} / {total} 个词元",
   "{n} of {most} tokens": "{n} / {most} 个词元",
   "The answer has no limit": "回答没有上限",
@@ -1120,7 +1121,7 @@ export default {
     "也可以把 .wasm 文件拖放到这里。用 Go 或 Rust 编写只需五分钟：{go}、{rust}。",
   "This server takes no changes over the network": "此服务器不接受通过网络进行的更改",
   "It was started without an admin key. Whoever runs it can start it with one:":
-    "它启动时没有设置管理员密钥。运营者可以这样带密钥启动：",
+    "它启动时没有设置管理员密钥。管理者可以这样带密钥启动：",
   "Or copy the .wasm file into its plugin folder ({option}, by default {folder}). The server finds it there within a second, and it appears here by itself.":
     "也可以把 .wasm 文件复制到它的插件文件夹（{option}，默认为 {folder}）。服务器会在一秒内发现它，并自动显示在这里。",
   "No plugins here": "此处没有插件",
@@ -1200,7 +1201,7 @@ export default {
   "Open the chat": "打开对话",
   "Do without it in this chat": "在此对话中不使用",
   "Every request to this server uses it; its operator has set that.":
-    "发往此服务器的每个请求都使用它；这由运营者设定。",
+    "发往此服务器的每个请求都使用它；这由管理者设定。",
   "First complete the configuration. {problem}": "请先完成配置。{problem}",
   "And {n} more.": ["另有 {n} 项。"],
   // view/roads
@@ -1221,7 +1222,6 @@ export default {
   "The model {did}. Press one in the text, or step through.": "模型{did}。点按文中的词，或逐个查看。",
   "Previous word": "上一个词",
   "Previous word (←)": "上一个词 (←)",
-  "{n} of {total}": "{n} / {total}",
   "Next word": "下一个词",
   "Next word (→)": "下一个词 (→)",
   "This word is no part of the text that is shown, so the answer cannot go on from it.":
@@ -1274,7 +1274,7 @@ export default {
   "A name has small letters, digits, - and _, and begins with a letter or digit.":
     "名称由小写字母、数字、- 和 _ 组成，并以字母或数字开头。",
   "A few lines of JavaScript steer how this chat is answered, token by token. As soon as you pause, the answer is computed anew.":
-    "几行 JavaScript 即可逐词元地操控此对话的回答。停止输入后会立即重新计算回答。",
+    "几行 JavaScript 即可逐词元地引导此对话的回答。停止输入后会立即重新计算回答。",
   "This script came in an imported file or a link and has not run here. Read it first.":
     "此脚本来自导入的文件或链接，尚未在此运行。请先阅读。",
   "Run it": "运行",
@@ -1463,7 +1463,7 @@ export default {
   "Click a token to take it back, with all that follow.": "点按词元可将它及其后的全部收回。",
   "Take back from “{text}”: {tokens}": "从“{text}”起收回：{tokens}",
   "a space": "空格",
-  "Steer this answer": "操控此回答",
+  "Steer this answer": "引导此回答",
   Resume: "继续",
   Pause: "暂停",
   "Paused after {tokens}. Others may use its slot meanwhile.":
@@ -1475,7 +1475,7 @@ export default {
   "It waits for its turn. What is inserted now is there when it begins.":
     "它在等待轮到自己。现在插入的内容会在开始时出现。",
   "The connection is lost. The answer can be steered again once it is back.":
-    "连接已断开。恢复后可继续操控回答。",
+    "连接已断开。恢复后可继续引导回答。",
   "Take back": "收回",
   "Take back {tokens}": "收回 {tokens}",
   "Another tab follows this answer. Fork it there.": "另一个标签页正在跟踪此回答。请在那里分叉。",
@@ -1555,14 +1555,14 @@ export default {
   "what it means": "含义",
   "Meaning of parameter {n}": "参数 {n} 的含义",
   "Add a parameter": "添加参数",
-  "It has neither resources nor prompts.": "它既没有资源也没有提示。",
+  "It has neither resources nor prompts.": "它既没有资源也没有提示词。",
   "Reading…": "正在读取…",
   "{name} is added to the message.": "{name} 已添加到消息中。",
   "{name} is in the message field.": "{name} 已填入消息框。",
-  "Show resources and prompts": "显示资源和提示",
+  "Show resources and prompts": "显示资源和提示词",
   Refresh: "刷新",
   "Stop asking {server}": "停止询问 {server}",
-  Prompts: "提示",
+  Prompts: "提示词",
   Resources: "资源",
   "Add {name}": "添加 {name}",
   Use: "使用",

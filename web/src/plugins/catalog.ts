@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+// The plugins of the host, their uploads, and what is asked about them.
 import { type Signal, signal } from "@preact/signals";
 import type { AdminAccess } from "../host/adminaccess.ts";
 import type { PluginRoutes } from "../host/pluginroutes.ts";
 import { KeyNeeded, Refused } from "../host/rest.ts";
-// The plugins of the host, their uploads, and what is asked about them.
 import { t } from "../language/language.ts";
+import { sentence } from "../text/sentence.ts";
 import type { PluginFile } from "./pluginfile.ts";
 
 /** A file on its way to the host. */
@@ -197,7 +198,3 @@ const remedies: Record<string, string> = {
   plugin_in_use: t("Its operator can take it out of plugins.default and plugins.policy_file."),
   busy: t("Try again in a moment."),
 };
-
-function sentence(text: string): string {
-  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
-}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import type { Plugin } from "../host/rest.ts";
 // Adds a plugin to the settings of a chat, and takes it out.
+import type { Plugin } from "../host/rest.ts";
 import { t } from "../language/language.ts";
 import { withStage } from "../settings/addstage.ts";
 import { entryOf, type HostChain, withoutStage } from "../settings/chain.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import { type ListEntry, type Plugin, readPlugin } from "../host/rest.ts";
 // A file of the plugin folder, as the host describes it.
-import { language, t, tn } from "../language/language.ts";
+import { type ListEntry, type Plugin, readPlugin } from "../host/rest.ts";
+import { t, tn } from "../language/language.ts";
+import { tenths } from "../text/numberformat.ts";
 import { isRecord } from "../text/parsedjson.ts";
 
 /** A file of the plugin folder, with all that the host tells of it. */
@@ -142,10 +143,8 @@ export function limitsOf(
 export function sizeWords(bytes: number): string {
   if (bytes < 1000) return tn(bytes, "{n} byte", "{n} bytes");
   const kilo = bytes / 1000;
-  return kilo < 1000 ? `${Math.round(kilo)} kB` : `${tenths.format(kilo / 1000)} MB`;
+  return kilo < 1000 ? `${Math.round(kilo)} kB` : `${tenths(kilo / 1000)} MB`;
 }
-
-const tenths = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** What can be done about a file that could not be loaded. The host's reason says what is wrong. */
 export function fileRemedy(error: string): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import type { Plugin } from "../host/rest.ts";
 // The sampler chain: which stages it has, in which order, and which are on.
+import type { Plugin } from "../host/rest.ts";
 import { t } from "../language/language.ts";
 import { nativeNamed, nativeStages } from "./nativestages.ts";
 import { mostInSettings, type Settings } from "./settings.ts";

@@ -12,11 +12,10 @@ import {
   valueWords,
 } from "./parameters.ts";
 
-const sampling = (file: string) =>
-  readFileSync(new URL(`../../../host/sampling/${file}.go`, import.meta.url), "utf8");
+const sampling = readFileSync(new URL("../../../host/sampling/params.go", import.meta.url), "utf8");
 
 test("parameters: the ranges are those that the host checks", () => {
-  const fields = sampling("params").matchAll(/(float32|int) +`json:"(\w+)" min:"(\S+?)" max:"(\S+?)"/g);
+  const fields = sampling.matchAll(/(float32|int) +`json:"(\w+)" min:"(\S+?)" max:"(\S+?)"/g);
   let n = 0;
   for (const [, type, name = "", low, high] of fields) {
     const ours = numberNamed(name);
@@ -30,7 +29,7 @@ test("parameters: the ranges are those that the host checks", () => {
 test("parameters: each is a field of a request, and each stage is one of the host's", () => {
   const fields = readFileSync(new URL("../../../docs/fields.md", import.meta.url), "utf8");
   for (const { name } of parameters) assert.match(fields, new RegExp(`\`${name}\``), name);
-  const host = [...sampling("chain").matchAll(/^\t\{Name: "(\w+)"/gm)].map(([, name]) => name);
+  const host = [...sampling.matchAll(/^\t\{Name: "(\w+)"/gm)].map(([, name]) => name);
   assert.deepEqual(nativeStages.map((stage) => stage.name).sort(), host.sort());
   for (const name of nativeStages.flatMap((stage) => stage.parameters))
     assert.notEqual(parameterNamed(name), undefined, name);
@@ -47,6 +46,8 @@ for (const [name, typed, want] of [
   ["temperature", "Infinity", { problem: "It must be a number from 0 to 100." }],
   ["temperature", "0x10", { problem: "It must be a number from 0 to 100." }],
   ["top_k", "−1", { value: -1 }],
+  ["max_tokens", "1.000", { value: 1000 }],
+  ["max_tokens", "1,000,000", { value: 1_000_000 }],
   ["top_k", "4.5", { problem: "It must be a whole number of at least -1 (tokens)." }],
   ["seed", "4294967294", { value: 4294967294 }],
   ["seed", "4294967295", { problem: "It must be a whole number from 0 to 4294967294." }],

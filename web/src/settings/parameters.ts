@@ -378,7 +378,11 @@ export function numberNamed(name: string): NumberParameter {
  * with it.
  */
 export function parseNumber(parameter: NumberParameter, typed: string): { value?: number; problem?: string } {
-  const text = typed.trim().replace(",", ".").replace("−", "-");
+  const whole = parameter.kind === "integer" && /^\d{1,3}([.,]\d{3})+$/.test(typed.trim()); // in groups
+  const text = typed
+    .trim()
+    .replace(/[.,]/g, whole ? "" : ".")
+    .replace("−", "-");
   if (text === "") return {};
   const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   return inRange(parameter, value) ? { value } : { problem: rangeWords(parameter) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 // Settings under a name: those that the page brings, and a person's own.
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { language, t } from "../language/language.ts";
 import { isRecord } from "../text/parsedjson.ts";
 import { pluginOf } from "./chain.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import type { Plugin } from "../host/rest.ts";
 // Strategies: how an answer is written, token by token or by a program, once or side by side.
+import type { Plugin } from "../host/rest.ts";
 import { t } from "../language/language.ts";
 import type { NamedScript } from "../scripts/namedscripts.ts";
 import { entryOf, rolesOf } from "./chain.ts";

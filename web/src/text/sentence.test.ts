@@ -10,6 +10,9 @@ test("sentence: begins with a capital and ends with a full stop, but leaves name
     ["max_tokens must be at least 1", "max_tokens must be at least 1."],
     ["plugins[0].config: too long", "plugins[0].config: too long."],
     ["grammar: line 2", "Grammar: line 2."],
+    ["模型最多容纳 4,096 个词元", "模型最多容纳 4,096 个词元。"],
+    ["文件合计不得超过 64 MB", "文件合计不得超过 64 MB。"],
+    ["已经说完。", "已经说完。"],
     ["  ", ""],
   ] as const)
     assert.equal(sentence(words), wanted);

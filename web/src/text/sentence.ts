@@ -10,7 +10,8 @@ export function sentence(words: string): string {
   const text = words.trim();
   if (text === "") return "";
   const begin = /^[a-z]+(?=[\s,:;]|$)/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
-  return `${begin}${text.slice(1)}${/[.!?…:]$/.test(text) ? "" : "."}`;
+  const stop = /\p{Script=Han}/u.test(text) ? "。" : ".";
+  return `${begin}${text.slice(1)}${/[.!?…:。！？：]$/.test(text) ? "" : stop}`;
 }
 
 /** A message without the folders of the server's files, which tell a reader nothing. */

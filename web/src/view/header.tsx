@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The head of the page: title, model and state of the connection.
+import { t } from "../language/language.ts";
 import { useApp } from "./appcontext.ts";
 import { Icon } from "./icon.tsx";
 import { ModelButton } from "./models/modelbutton.tsx";

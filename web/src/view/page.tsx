@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../language/language.ts";
 // The whole page, and which view it shows.
+import { t } from "../language/language.ts";
 import { useApp } from "./appcontext.ts";
 import { ChatView } from "./chat/chatview.tsx";
 import { DrawerView } from "./drawer.tsx";

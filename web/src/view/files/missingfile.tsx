@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../../language/language.ts";
 // Stands for a file whose bytes are no longer in this browser.
+import { t } from "../../language/language.ts";
 import { Icon } from "../icon.tsx";
 
 /** Stands for a file whose bytes are lost. */

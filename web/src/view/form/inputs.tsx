@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useSignal } from "@preact/signals";
 // The inputs of a form: text, number, switch and choice.
+import { useSignal } from "@preact/signals";
 import { t } from "../../language/language.ts";
 import { number } from "../../plugins/schema.ts";
 import { Needed } from "./fieldhelp.tsx";
@@ -91,11 +91,12 @@ export function NumberInput(props: InputProps & { whole: boolean }) {
   );
 }
 
-/** Nothing, a number, or what is typed that is no number yet. */
+/** Nothing, a number, or what is typed that is no number yet. Many write a comma for the point. */
 function readNumber(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
-  return /^[-+.\de]+$/i.test(trimmed) && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+  const plain = trimmed.replace(",", ".");
+  return /^[-+.\de]+$/i.test(plain) && Number.isFinite(Number(plain)) ? Number(plain) : trimmed;
 }
 
 export function SwitchInput(props: InputProps) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// A field for any value, as JSON.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-// A field for any value, as JSON.
 import { t } from "../../language/language.ts";
 import { isRecord, parsedJSON } from "../../text/parsedjson.ts";
 import { FieldHelp, Needed } from "./fieldhelp.tsx";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import { useLayoutEffect, useRef } from "preact/hooks";
 // The entries of a list.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../language/language.ts";
-import { fieldOf, limitWords, number, resolve, startingValue } from "../../plugins/schema.ts";
+import { fieldOf, limitWords, number, resolve, type Schema, startingValue } from "../../plugins/schema.ts";
 import { pathTo } from "../../plugins/schemacheck.ts";
 import { Icon } from "../icon.tsx";
 import { FieldHelp, Needed } from "./fieldhelp.tsx";
@@ -44,6 +44,35 @@ export function ListField(props: CompoundProps) {
         more={limitWords(part) === "" ? "" : t("each {limits}", { limits: limitWords(part) })}
         problem={undefined}
       />
+      <Entries {...{ Field, path, part, label, entries, replace }} />
+      <button
+        type="button"
+        class="quiet add"
+        aria-label={t("Add to {list}", { list: label })}
+        disabled={entries.length >= Math.min(mostShown, number(schema.maxItems) || mostShown)}
+        onClick={add}
+      >
+        <Icon name="plus" />
+        {t("Add")}
+      </button>
+      {problem !== undefined && (value !== undefined || required) && (
+        <p class={value === undefined ? "hint" : "problem"} id={`${id}-problem`}>
+          {value === undefined ? t("Add at least one.") : problem}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+interface EntriesProps extends Pick<CompoundProps, "Field" | "path" | "label"> {
+  part: Schema;
+  entries: readonly unknown[];
+  replace(changed: unknown[], next?: number): void;
+}
+
+function Entries({ Field, path, part, label, entries, replace }: EntriesProps) {
+  return (
+    <>
       <ol class="entries">
         {entries.slice(0, mostShown).map((entry, at) => (
           // Entries have no names of their own, and each draws what it is given.
@@ -76,22 +105,7 @@ export function ListField(props: CompoundProps) {
           )}
         </p>
       )}
-      <button
-        type="button"
-        class="quiet add"
-        aria-label={t("Add to {list}", { list: label })}
-        disabled={entries.length >= Math.min(mostShown, number(schema.maxItems) || mostShown)}
-        onClick={add}
-      >
-        <Icon name="plus" />
-        {t("Add")}
-      </button>
-      {problem !== undefined && (value !== undefined || required) && (
-        <p class={value === undefined ? "hint" : "problem"} id={`${id}-problem`}>
-          {value === undefined ? t("Add at least one.") : problem}
-        </p>
-      )}
-    </fieldset>
+    </>
   );
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// A form made from a JSON schema.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
-// A form made from a JSON schema.
 import { t } from "../../language/language.ts";
 import { fieldOf, resolve } from "../../plugins/schema.ts";
 import { checkValue, problemsOf } from "../../plugins/schemacheck.ts";

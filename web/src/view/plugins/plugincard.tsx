@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// One plugin in the list.
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-// One plugin in the list.
 import { t } from "../../language/language.ts";
 import { kindsOf, limitsOf, type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";
 import { copyText } from "../clipboard.ts";

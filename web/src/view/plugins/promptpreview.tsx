@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+// The prompt as a template plugin writes it, beside the usual one.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { PluginRoutes } from "../../host/pluginroutes.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
-// The prompt as a template plugin writes it, beside the usual one.
 import { t, tn } from "../../language/language.ts";
 import { type Prompt, runsOf } from "../../plugins/prompt.ts";
 import { requestFor } from "../../settings/request.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The button that removes a plugin.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-// The button that removes a plugin.
 import { t, tx } from "../../language/language.ts";
 import type { PluginFile } from "../../plugins/pluginfile.ts";
 import { useCatalog } from "./catalogcontext.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+// Answers the chat's last question, or another in its place, with and without a plugin.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../../app.ts";
@@ -7,7 +8,6 @@ import type { Chat } from "../../chats/chat.ts";
 import { type Message, unkept } from "../../chats/message.ts";
 import type { RunningAnswer } from "../../chats/runninganswer.ts";
 import { advice, remedy } from "../../host/erroradvice.ts";
-// Answers the chat's last question, or another in its place, with and without a plugin.
 import { t } from "../../language/language.ts";
 import { choiceOf, withoutPlugin, withPlugin } from "../../plugins/pluginchoice.ts";
 import { hostChain } from "../../settings/chain.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useRef } from "preact/hooks";
 // The upload button, and the uploads that are on their way.
+import { useRef } from "preact/hooks";
 import { t, tx } from "../../language/language.ts";
 import { titleOf, type Upload } from "../../plugins/catalog.ts";
 import { type PluginFile, sizeWords } from "../../plugins/pluginfile.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+// Where a plugin is configured, switched on and tried.
 import { useSignal } from "@preact/signals";
 import { addressOf } from "../../address.ts";
-// Where a plugin is configured, switched on and tried.
+import type { Chat } from "../../chats/chat.ts";
 import { t, tn } from "../../language/language.ts";
 import {
   choiceOf,
@@ -36,28 +37,11 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
   );
   const problems = useSignal(problemsOf(schema, config.peek()));
   const host = () => hostChain(props.peek().defaults, plugins.peek());
-  const places: Place[] = [
-    {
-      label: t("Use in this chat"),
-      help:
-        chat.title.value === ""
-          ? t("The chat that is open; it has no messages yet.")
-          : t("“{title}”", { title: chat.title.value }),
-      settings: chat.settings.value,
-      keep: (settings) => {
-        chat.settings.value = settings;
-      },
-    },
-    {
-      label: t("Use in new chats"),
-      help: t("Chats that you begin from now on."),
-      settings: inNew.value,
-      keep: (settings) => {
-        starting.keep(settings);
-        inNew.value = settings;
-      },
-    },
-  ];
+  const keepInNew = (settings: Settings) => {
+    starting.keep(settings);
+    inNew.value = settings;
+  };
+  const places = [inThisChat(chat), inNewChats(inNew.value, keepInNew)];
   const change = (value: Record<string, unknown>, wrong: string[]) => {
     config.value = value;
     problems.value = wrong;
@@ -105,6 +89,24 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
       </div>
     </div>
   );
+}
+
+function inThisChat({ title, settings }: Chat): Place {
+  return {
+    label: t("Use in this chat"),
+    help:
+      title.value === ""
+        ? t("The chat that is open; it has no messages yet.")
+        : t("“{title}”", { title: title.value }),
+    settings: settings.value,
+    keep: (changed) => {
+      settings.value = changed;
+    },
+  };
+}
+
+function inNewChats(settings: Settings, keep: Place["keep"]): Place {
+  return { label: t("Use in new chats"), help: t("Chats that you begin from now on."), settings, keep };
 }
 
 /** Switches a plugin off that the host uses by default. */

@@ -179,7 +179,7 @@ function Stepper({ at, of, go }: { at: number; of: number; go(to: number): void 
       >
         <Icon name="left" />
       </button>
-      <span>{t("{n} of {total}", { n: count(at + 1), total: count(of) })}</span>
+      <span>{t("{n} of {all}", { n: count(at + 1), all: count(of) })}</span>
       <button
         type="button"
         class="quiet"

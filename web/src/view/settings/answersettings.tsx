@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The parts of the settings about the answer: length, format, reasoning and others.
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-// The parts of the settings about the answer: length, format, reasoning and others.
 import { t, tn } from "../../language/language.ts";
 import { answerFormats, formatExamples, problemOf } from "../../settings/answerformat.ts";
 import { type Format, mostInSettings } from "../../settings/settings.ts";

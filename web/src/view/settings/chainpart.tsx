@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The sampler chain in the settings: stages that can be dragged and switched.
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-// The sampler chain in the settings: stages that can be dragged and switched.
 import { t } from "../../language/language.ts";
 import { pluginOf, stagesOf, withStageMoved } from "../../settings/chain.ts";
 import { nativeNamed } from "../../settings/nativestages.ts";
@@ -86,18 +86,7 @@ function Stages({ stages }: { stages: readonly string[] }) {
               place={t("stage {n} of {total}", { n: at + 1, total: stages.length })}
               open={opened.value.has(name)}
               toggle={() => toggle(name)}
-              grip={
-                <button
-                  type="button"
-                  class="grip"
-                  aria-label={t("Move {stage}", { stage: labelOf(name) })}
-                  aria-describedby="chain-help"
-                  title={t("Drag, or press the arrow keys")}
-                  onPointerDown={(event) => start(event, at)}
-                >
-                  <Icon name="grip" />
-                </button>
-              }
+              grip={<Grip stage={labelOf(name)} start={(event) => start(event, at)} />}
             />
           </li>
         ))}
@@ -113,6 +102,21 @@ function Stages({ stages }: { stages: readonly string[] }) {
         }}
       />
     </>
+  );
+}
+
+function Grip({ stage, start }: { stage: string; start(event: PointerEvent): void }) {
+  return (
+    <button
+      type="button"
+      class="grip"
+      aria-label={t("Move {stage}", { stage })}
+      aria-describedby="chain-help"
+      title={t("Drag, or press the arrow keys")}
+      onPointerDown={start}
+    >
+      <Icon name="grip" />
+    </button>
   );
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// A list of short texts, each as a chip.
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
-// A list of short texts, each as a chip.
 import { t } from "../../language/language.ts";
 import { withEscapes, withoutEscapes } from "../../settings/escapes.ts";
 import { Icon } from "../icon.tsx";

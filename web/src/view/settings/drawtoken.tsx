@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The end of the chain: seed, Mirostat and the token record.
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
-// The end of the chain: seed, Mirostat and the token record.
 import { t } from "../../language/language.ts";
 import { numberNamed } from "../../settings/parameters.ts";
 import { Icon } from "../icon.tsx";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useId } from "preact/hooks";
 // The model of a chat, and its system prompt.
+import { useId } from "preact/hooks";
 import { t } from "../../language/language.ts";
 import { ModelButton } from "../models/modelbutton.tsx";
 import { useEdit, useSetting } from "./settingsedit.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The fields and sliders of parameters that are numbers.
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-// The fields and sliders of parameters that are numbers.
 import { t } from "../../language/language.ts";
 import {
   inRange,

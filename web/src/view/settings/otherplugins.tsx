@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The plugins of a chat that are no stages of its chain.
 import { useComputed, useSignal } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
-// The plugins of a chat that are no stages of its chain.
 import { t, tx } from "../../language/language.ts";
 import { kindsOf } from "../../plugins/pluginfile.ts";
 import { needsConfig } from "../../settings/addstage.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// Saves, renames, deletes, exports and imports a person's presets.
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
-// Saves, renames, deletes, exports and imports a person's presets.
 import { t, tn } from "../../language/language.ts";
 import { Presets } from "../../settings/presets.ts";
 import { CarefulStorage } from "../../storage.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useId } from "preact/hooks";
 // The field of any parameter: number, switch, text or texts.
+import { useId } from "preact/hooks";
 import { t } from "../../language/language.ts";
 import { parameterNamed } from "../../settings/parameters.ts";
 import { Chips } from "./chips.tsx";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useId } from "preact/hooks";
 // The configuration of a plugin in a chat, and what its fault does.
+import { useId } from "preact/hooks";
 import { t } from "../../language/language.ts";
 import { withPluginConfig } from "../../settings/addstage.ts";
 import { rolesOf } from "../../settings/chain.ts";

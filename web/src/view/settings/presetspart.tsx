@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useComputed, useSignal } from "@preact/signals";
 // The choice of a preset.
+import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../language/language.ts";
 import { builtIn, presetOf, withBuiltIn } from "../../settings/presets.ts";
 import { NumberField } from "./numberfield.tsx";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { useComputed, useSignal } from "@preact/signals";
 // The request of a chat, to be sent from elsewhere.
+import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../language/language.ts";
 import { curlCommand, upToQuestion, webSocketFrame } from "../../settings/curl.ts";
 import { copyText } from "../clipboard.ts";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+// useEdit and useSetting: how the settings view reads and changes a chat's settings.
 import { computed, type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { App } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
-// useEdit and useSetting: how the settings view reads and changes a chat's settings.
 import { t } from "../../language/language.ts";
 import { type HostChain, hostChain } from "../../settings/chain.ts";
 import type { Value } from "../../settings/parameters.ts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// The settings of the chat that is shown.
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-// The settings of the chat that is shown.
 import { t, tn } from "../../language/language.ts";
 import { defaultSettings } from "../../settings/settings.ts";
 import { useApp } from "../appcontext.ts";

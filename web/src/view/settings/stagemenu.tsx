@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+// The menu of stages that can be added to the chain.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChild } from "preact";
 import { useId, useRef } from "preact/hooks";
-// The menu of stages that can be added to the chain.
 import { t, tx } from "../../language/language.ts";
 import { withStage } from "../../settings/addstage.ts";
 import { addable, entryOf } from "../../settings/chain.ts";

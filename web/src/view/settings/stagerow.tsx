@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+// One stage of the chain, and its parameters.
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
-// One stage of the chain, and its parameters.
 import { t } from "../../language/language.ts";
 import { problemsOf } from "../../plugins/schemacheck.ts";
 import { misplaced, pluginOf, stagesOf, withoutStage, withStageSwitched } from "../../settings/chain.ts";

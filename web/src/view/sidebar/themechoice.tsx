@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import { t } from "../../language/language.ts";
 // The choice of light, dark or the system's colours.
+import { t } from "../../language/language.ts";
 import { type Theme, themes } from "../../settings/preferences.ts";
 import { useApp } from "../appcontext.ts";
 import { Icon } from "../icon.tsx";
