@@ -5,6 +5,7 @@ package synth
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -167,4 +168,112 @@ func oneMore(v gguf.Value) gguf.Value {
 		numbers = append(numbers, uint32(v.Int(i)))
 	}
 	return gguf.NewUint32s(append(numbers, numbers[len(numbers)-1])...)
+}
+
+const eagleHead = 16 // numbers of an attention head
+
+// qwen3 is a plain decoder, with more numbers and tokens around a text.
+func qwen3(more map[string]uint32, adds ...string) architecture {
+	numbers := map[string]uint32{"attention.head_count": 4, "attention.head_count_kv": 2, "attention.key_length": eagleHead, "attention.value_length": eagleHead,
+		"feed_forward_length": smallFFN}
+	maps.Copy(numbers, more)
+	return architecture{
+		name: "qwen3", numbers: numbers, floats: ropeFloats, adds: adds,
+		layer: []smallTensor{
+			{"attn_norm.weight", one, []uint64{smallDim}}, {"attn_q.weight", nil, []uint64{smallDim, smallDim}},
+			{"attn_q_norm.weight", one, []uint64{eagleHead}}, {"attn_k_norm.weight", one, []uint64{eagleHead}},
+			{"attn_k.weight", nil, []uint64{smallDim, smallDim / 2}}, {"attn_v.weight", nil, []uint64{smallDim, smallDim / 2}},
+			{"attn_output.weight", nil, []uint64{smallDim, smallDim}}, {"ffn_norm.weight", one, []uint64{smallDim}},
+			{"ffn_gate.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_up.weight", nil, []uint64{smallDim, smallFFN}},
+			{"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
+		},
+	}
+}
+
+// eagle3 is a head for qwen3: it reads what three of its layers take in. It has no output layer: it
+// takes the model's. One that echoes gives on what the first layer takes in, so that it guesses the
+// last token that the model has read.
+func eagle3(echoes bool) architecture {
+	layers := []uint32{0, 1, smallLayers - 1}
+	read := uint64(len(layers)) * smallDim
+	var first, adds func(float64) float64
+	if echoes {
+		first, adds = identity(read), func(float64) float64 { return 0 }
+	}
+	return architecture{
+		name: "eagle3",
+		numbers: map[string]uint32{"block_count": 1, "attention.head_count": 4, "attention.head_count_kv": 2, "attention.key_length": eagleHead,
+			"attention.value_length": eagleHead, "feed_forward_length": smallFFN, "target_hidden_size": smallDim},
+		floats: ropeFloats, lists: map[string][]uint32{"target_layers": layers},
+		outer: []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}, {"fc.weight", first, []uint64{read, smallDim}}},
+		layer: []smallTensor{
+			{"attn_norm.weight", one, []uint64{smallDim}}, {"attn_norm_2.weight", one, []uint64{smallDim}},
+			{"attn_q.weight", nil, []uint64{2 * smallDim, smallDim}}, {"attn_k.weight", nil, []uint64{2 * smallDim, smallDim / 2}},
+			{"attn_v.weight", nil, []uint64{2 * smallDim, smallDim / 2}}, {"attn_output.weight", adds, []uint64{smallDim, smallDim}},
+			{"ffn_norm.weight", one, []uint64{smallDim}}, {"ffn_gate.weight", nil, []uint64{smallDim, smallFFN}},
+			{"ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_down.weight", adds, []uint64{smallFFN, smallDim}},
+		},
+	}
+}
+
+// identity gives the numbers, one after the other, of a matrix that gives on the first part of its
+// rows.
+func identity(columns uint64) func(float64) float64 {
+	at := uint64(0)
+	return func(float64) float64 {
+		defer func() { at++ }()
+		if at%columns == at/columns {
+			return 1
+		}
+		return 0
+	}
+}
+
+const chainHeads = 3
+
+// step35 is a model with a chain of heads in its file, of which each guesses one token further. In
+// one that counts, the first guesses the token with the next number, the second that with the
+// number after the next, and so on.
+func step35(counts bool) architecture {
+	attention := qwen3(nil)
+	block := uint32(smallLayers + chainHeads)
+	windows := make([]uint32, block)
+	for i := range windows {
+		windows[i] = uint32(i % 2)
+	}
+	a := architecture{
+		name:    "step35",
+		numbers: attention.numbers, floats: ropeFloats, lists: map[string][]uint32{"attention.sliding_window_pattern": windows},
+		outer: []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}, {"output.weight", nil, []uint64{smallDim, smallVocabulary}}},
+		layer: attention.layer, heads: chainHeads,
+	}
+	a.numbers["block_count"], a.numbers["nextn_predict_layers"], a.numbers["attention.sliding_window"] = block, chainHeads, smallWindow
+	a.numbers["expert_feed_forward_length"] = smallFFN
+	var embedding []float64
+	if counts {
+		for i, t := range a.layer {
+			if t.name == "attn_output.weight" || t.name == "ffn_down.weight" {
+				a.layer[i].fill = zero
+			}
+		}
+		a.embedding = func(random float64) float64 {
+			embedding = append(embedding, random)
+			return random
+		}
+	}
+	a.head = func(i int) []smallTensor {
+		input := smallTensor{"nextn.eh_proj.weight", nil, []uint64{2 * smallDim, smallDim}}
+		norms := []smallTensor{{"nextn.enorm.weight", one, []uint64{smallDim}}, {"nextn.hnorm.weight", one, []uint64{smallDim}}}
+		if !counts {
+			return append(norms, input)
+		}
+		input.fill = identity(2 * smallDim) // the embedding
+		at := 0
+		return append(norms, input, smallTensor{"nextn.shared_head_head.weight", func(float64) float64 {
+			token := (at/smallDim + smallVocabulary - 1 - i) % smallVocabulary
+			defer func() { at++ }()
+			return embedding[token*smallDim+at%smallDim]
+		}, []uint64{smallDim, smallVocabulary}})
+	}
+	return a
 }
