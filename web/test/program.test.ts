@@ -73,7 +73,7 @@ test("Inspector: a program's branches grow as a tree, with scores and the way of
   const begun = await rows.count();
   frames.until("end");
   await page.waitForFunction((n) => document.querySelectorAll('[role="treeitem"]').length > n, begun);
-  await page.getByText(/A program writes this answer.*\d still live/).waitFor();
+  await page.getByText(/A program writes this answer.*\d branch(es)? still live/).waitFor();
   frames.until("");
 
   await page.locator('.message[data-phase="done"]').last().waitFor({ state: "attached" });
