@@ -13,10 +13,10 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 66 the SDKs and the example plugins'
-  'go 555 all Go packages, and whole hosts over HTTP'
-  'race 262 what goroutines share, with the race detector'
-  'web 249 the page, in a browser'
+  'plugins 55 the SDKs and the example plugins'
+  'go 413 all Go packages, and whole hosts over HTTP'
+  'race 242 what goroutines share, with the race detector'
+  'web 329 the page, in a browser'
   'clients 31 official clients of other APIs'
   'author 59 from an empty folder to a plugin'
   'gaps 72 how long streams wait for others'
