@@ -17,9 +17,9 @@ steps=(
   'go 413 all Go packages, and whole hosts over HTTP'
   'race 242 what goroutines share, with the race detector'
   'web 329 the page, in a browser'
-  'clients 31 official clients of other APIs'
+  'clients 25 official clients of other APIs'
   'author 59 from an empty folder to a plugin'
-  'gaps 72 how long streams wait for others'
+  'gaps 80 how long streams wait for others'
 )
 
 name() { cut -d ' ' -f 1 <<<"$1"; }

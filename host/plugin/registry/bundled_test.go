@@ -59,7 +59,7 @@ func TestRegistry_Bundled_UsedAtOnce_IsLoadedOnce(t *testing.T) {
 	if got := summary(g); got != "a 1 ready, b 1 ready" {
 		t.Errorf("%s", got)
 	}
-	if info, err := g.Get("a"); err != nil || !info.Bundled || info.SHA256 != sum(named("a", "1")) || g.bundled["a"].plugin != nil {
+	if info, err := g.Get("a"); err != nil || !info.Bundled || info.SHA256 != sumOf(named("a", "1")) || g.bundled["a"].plugin != nil {
 		t.Errorf("%+v, %v; it must be listed and not loaded", info, err)
 	}
 	var all sync.WaitGroup
@@ -120,7 +120,7 @@ func TestRegistry_Bundled_FolderWins(t *testing.T) {
 
 func TestRegistry_Bundled_Lock(t *testing.T) {
 	l := hosttest.Open(t, load.New)
-	lock := lockOf(t, plugin.LockEntry("a", sum(named("a", "1"))), plugin.LockEntry("b", sum(named("a", "1"))))
+	lock := lockOf(t, plugin.LockEntry("a", sumOf(named("a", "1"))), plugin.LockEntry("b", sumOf(named("a", "1"))))
 	g := openOptions(t, l, Options{Dir: t.TempDir(), Lock: lock, Bundled: bundle(t, l, map[string][]byte{"a.wasm": named("a", "1"), "b.wasm": named("b", "1")})})
 	if got := summary(g); got != "a 1 ready" {
 		t.Errorf("%s", got)

@@ -95,7 +95,7 @@ func TestRegistry_Script_Folder(t *testing.T) {
 	place(t, dir, "twice.wasm", named("twice", "module"))
 	g := openScripted(t, Options{Dir: dir})
 	expect(t, g, "a  ready, b 1 ready, broken failed, script failed, twice  ready, twice failed")
-	if i, err := g.Get("a"); err != nil || i.Manifest.Summary != "one" || len(i.Exports) == 0 || i.SHA256 != sum(source("one")) {
+	if i, err := g.Get("a"); err != nil || i.Manifest.Summary != "one" || len(i.Exports) == 0 || i.SHA256 != sumOf(source("one")) {
 		t.Errorf("%+v, %v", i, err)
 	}
 	place(t, dir, "a.js", source("two"))

@@ -4,8 +4,6 @@ package registry
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -360,11 +358,6 @@ func TestRegistry_Watch_SeesAChange(t *testing.T) {
 	})
 }
 
-func sum(wasm []byte) string {
-	hash := sha256.Sum256(wasm)
-	return hex.EncodeToString(hash[:])
-}
-
 func lockOf(t *testing.T, entries ...string) plugin.Lock {
 	t.Helper()
 	return must.Get(plugin.NewLock(entries))(t)
@@ -377,7 +370,7 @@ func TestRegistry_Lock_AllowsNothingElse(t *testing.T) {
 	one, two, other := named("a", "1"), named("a", "2"), named("b", "1")
 	place(t, dir, "a.wasm", one)
 	place(t, dir, "b.wasm", other)
-	g := openLocked(t, dir, lockOf(t, plugin.LockEntry("a", sum(one)), plugin.LockEntry("a", sum(two)), plugin.LockEntry("c", sum(other))))
+	g := openLocked(t, dir, lockOf(t, plugin.LockEntry("a", sumOf(one)), plugin.LockEntry("a", sumOf(two)), plugin.LockEntry("c", sumOf(other))))
 	if got := summary(g); got != "a 1 ready, b failed" {
 		t.Errorf("%s", got)
 	}
@@ -398,8 +391,8 @@ func TestRegistry_Lock_AllowsNothingElse(t *testing.T) {
 		wasm []byte
 		says string
 	}{
-		"unknown":            {named("a", "4"), "add NAME@sha256:" + sum(named("a", "4"))},
-		"under another name": {other, "the entry would be b@sha256:" + sum(other)},
+		"unknown":            {named("a", "4"), "add NAME@sha256:" + sumOf(named("a", "4"))},
+		"under another name": {other, "the entry would be b@sha256:" + sumOf(other)},
 	} {
 		for _, upload := range []func(context.Context, []byte) (Info, bool, error){g.Upload, g.Try} {
 			if _, _, err := upload(t.Context(), tc.wasm); !errors.Is(err, plugin.ErrLocked) || !strings.Contains(err.Error(), tc.says) {

@@ -421,7 +421,7 @@ int32_t ps_json_check(const char *text, size_t size, ps_error *err) PS_NOEXCEPT;
 
 // ---- answers ------------------------------------------------------------------------------------
 
-// Takes the answer to a rendered conversation apart, in JSON as native/answerparser.go has it.
+// Takes the answer to a rendered conversation apart, in JSON as native/template.go has it.
 typedef struct ps_answer ps_answer;
 
 int32_t ps_answer_new(const char *format, size_t size, ps_answer **out, ps_error *err) PS_NOEXCEPT;
