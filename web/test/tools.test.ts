@@ -218,6 +218,8 @@ test("Page: an MCP server that wants it is signed in to, stays so, and is signed
   const link = page.getByRole("link", { name: `Sign in at ${host}` });
   await link.waitFor();
   await looksRight(chat);
+  await page.getByLabel("Address").fill("another"); // meanwhile
+  await page.getByText(`${host} wants you to sign in`).waitFor();
   // What nobody has asked for leads to nothing.
   await page.evaluate(() =>
     new BroadcastChannel("penstock-oauth").postMessage({ state: "other", code: "stolen", error: "" }),

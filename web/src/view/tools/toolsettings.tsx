@@ -209,9 +209,7 @@ function AddServer() {
       <LineField id={`${id}-token`} label={t("Token, if it wants one")} value={token} />
       {client.value !== undefined && <LineField id={`${id}-client`} label={t("Client ID")} value={client} />}
       <Connect busy={state.value.busy} />
-      {signingIn.way.value !== undefined && (
-        <SigningIn server={address.value.trim()} way={signingIn.way.value} />
-      )}
+      {signingIn.wanted.value !== undefined && <SigningIn {...signingIn.wanted.value} />}
       <p id={`${id}-problem`} class="wrong" role="alert">
         {state.value.problem}
       </p>
