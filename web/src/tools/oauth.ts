@@ -94,6 +94,7 @@ export class SignIn implements OAuthClientProvider {
   }
 
   saveDiscoveryState(state: OAuthDiscoveryState): void {
+    mustBeSafe(this.server, this.server); // it gets the token
     if (state.authorizationServerMetadata === undefined) throw new NoSignIn();
     this.discovered = state;
   }
@@ -135,8 +136,13 @@ export async function fetchForSignIn(server: URL, url: string | URL, init?: Requ
   return new Response(response.body.pipeThrough(counted), response);
 }
 
-/** A sign-in is over https, or within this machine if the server is there, too. */
+/**
+ * A sign-in is over https, or within this machine if the server is there, too. It leads to no
+ * route of the page's own host, which takes what the page sends for a person's wish.
+ */
 function mustBeSafe(url: URL, server: URL): void {
+  if (url.origin === self.location.origin && url.origin !== server.origin)
+    throw new Error(t("its sign-in leads to the server of this page"));
   const local = isLoopback(url) && isLoopback(server) && url.protocol === "http:";
   if ((url.protocol !== "https:" && !local) || url.href.length > most.address)
     throw new Error(

@@ -43,6 +43,8 @@ test("cleanSignedIn: what is too long, no text or unknown is left out", () => {
   assert.equal(cleanSignedIn("x"), undefined);
 });
 
+Object.assign(globalThis, { self: { location: new URL("https://page.example/assets/mcp.worker.js") } });
+
 const local = new URL("http://127.0.0.1:1/mcp");
 const far = new URL("https://far.example/mcp");
 
@@ -58,6 +60,18 @@ for (const [name, server, url] of [
     assert.equal(signIn.way, undefined);
     await assert.rejects(fetchForSignIn(server, url), /needs https/);
   });
+
+test("SignIn: none leads to the page's own host, which would take it for a person's wish", async () => {
+  const url = new URL("https://page.example/v1/plugins");
+  assert.throws(() => new SignIn(far, undefined, () => {}).redirectToAuthorization(url), /of this page/);
+  await assert.rejects(fetchForSignIn(far, url), /of this page/);
+});
+
+test("SignIn: no token goes to a server in the clear", () => {
+  const signIn = new SignIn(new URL("http://far.example/mcp"), undefined, () => {});
+  const discovered = { authorizationServerUrl: "https://auth.example/" };
+  assert.throws(() => signIn.saveDiscoveryState(discovered), /needs https/);
+});
 
 test("SignIn: https, and within this machine", () => {
   for (const [server, url] of [
