@@ -74,10 +74,9 @@ async function finish({ state, code, iss }: Extract<Ask, { does: "finish" }>): P
   const connection = signIns.get(state);
   signIns.delete(state);
   const { signIn, transport, bounded } = connection ?? {};
-  const issuer = signIn?.discovered?.authorizationServerMetadata?.issuer;
   if (signIn === undefined || transport === undefined)
     throw new Error(t("the sign-in is too old: begin it once more"));
-  if (iss !== "" && iss !== issuer) throw new Error(t("the sign-in came back from another server"));
+  if (!signIn.isOf(iss)) throw new Error(t("the sign-in came back from another server"));
   bounded?.renew();
   await transport.finishAuth(code);
   return signIn.signedIn;

@@ -9,6 +9,7 @@ import type {
   OAuthTokens,
 } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { t } from "../language/language.ts";
+import { record } from "../settings/settings.ts";
 import { type SignedIn, texts, type WayIn } from "./signin.ts";
 
 const most = { bytes: 256 << 10, address: 8000 }; // of one answer; letters of an address
@@ -101,6 +102,16 @@ export class SignIn implements OAuthClientProvider {
 
   discoveryState(): OAuthDiscoveryState | undefined {
     return this.discovered;
+  }
+
+  /** Whether what came back with this issuer, or "", is of the server that was asked. */
+  isOf(issuer: string): boolean {
+    const { authorizationServerUrl, authorizationServerMetadata: told } = this.discovered ?? {};
+    if (issuer === "") return record(told).authorization_response_iss_parameter_supported !== true;
+    if (issuer !== told?.issuer || !URL.canParse(issuer)) return false;
+    // Metadata can claim anybody's name. They have it from there, or bring the code there.
+    const { origin } = new URL(issuer);
+    return [authorizationServerUrl, told.token_endpoint].some((url) => url && new URL(url).origin === origin);
   }
 
   invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): void {

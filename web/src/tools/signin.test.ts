@@ -67,6 +67,32 @@ test("SignIn: none leads to the page's own host, which would take it for a perso
   await assert.rejects(fetchForSignIn(far, url), /of this page/);
 });
 
+test("SignIn.isOf: another issuer is none, nor is one whose name is only claimed", () => {
+  const [auth, other] = ["https://auth.example", "https://other.example"];
+  for (const [at, issuer, token, came, want, says] of [
+    [auth, auth, other, auth, true],
+    [auth, auth, auth, other, false],
+    [auth, auth, auth, "", true],
+    [auth, auth, auth, "", false, true],
+    [auth, other, auth, other, false],
+    [auth, other, other, other, true], // a copy of its metadata
+    [auth, "x", auth, "x", false],
+  ] as const) {
+    const signIn = new SignIn(far, undefined, () => {});
+    signIn.saveDiscoveryState({
+      authorizationServerUrl: at,
+      authorizationServerMetadata: {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${token}/token`,
+        response_types_supported: ["code"],
+        authorization_response_iss_parameter_supported: says,
+      },
+    });
+    assert.equal(signIn.isOf(came), want, `${issuer} at ${at}, code to ${token}, came with ${came}`);
+  }
+});
+
 test("SignIn: no token goes to a server in the clear", () => {
   const signIn = new SignIn(new URL("http://far.example/mcp"), undefined, () => {});
   const discovered = { authorizationServerUrl: "https://auth.example/" };
