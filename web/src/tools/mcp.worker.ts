@@ -14,7 +14,7 @@ import { config } from "zod/v4";
 import { t } from "../language/language.ts";
 import { record } from "../settings/settings.ts";
 import { BoundedFetch } from "./boundedfetch.ts";
-import { fetchForSignIn, NoSignIn, SignIn } from "./oauth.ts";
+import { fetchForSignIn, NoSignIn, renewedOnce, SignIn } from "./oauth.ts";
 import { ClientNeeded, type SignedIn, SignInNeeded } from "./signin.ts";
 import { cleanTools } from "./toolservers.ts";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
@@ -136,10 +136,10 @@ function connectionTo(at: Address): Connection {
   if (known !== undefined) return known;
   const client = new Client({ name: "penstock-page", version: "1" }, { jsonSchemaValidator: unchecked });
   const url = new URL(at.url);
+  const forSignIn = renewedOnce((where, init) => fetchForSignIn(url, where, init));
   const bounded = new BoundedFetch(
     () => void client.close(),
-    (where, init) =>
-      String(where) === url.href ? fetch(where, init) : fetchForSignIn(url, String(where), init),
+    (where, init) => (String(where) === url.href ? fetch(where, init) : forSignIn(String(where), init)),
   );
   const headers: Record<string, string> = at.token === "" ? {} : { Authorization: `Bearer ${at.token}` };
   const keep = (keep: SignedIn | undefined) => self.postMessage({ keep, url: at.url } satisfies Reply);

@@ -147,6 +147,26 @@ export async function fetchForSignIn(server: URL, url: string | URL, init?: Requ
   return new Response(response.body.pipeThrough(counted), response);
 }
 
+type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+/**
+ * Has requests that renew a token at the same time share the answer: a refresh token is good for
+ * one, and the others would be told that it is not.
+ */
+export function renewedOnce(fetch: Fetch): Fetch {
+  let last: { asked: string; answer: Promise<Response> } | undefined;
+  return async (url, init) => {
+    const asked = `${url} ${init?.body}`;
+    if (!(init?.body instanceof URLSearchParams) || init.body.get("grant_type") !== "refresh_token")
+      return fetch(url, init);
+    if (last?.asked !== asked) last = { asked, answer: fetch(url, init) };
+    const mine = last;
+    const answer = await mine.answer.catch(() => undefined);
+    if (!answer?.ok && last === mine) last = undefined; // it may be asked once more
+    return (await mine.answer).clone();
+  };
+}
+
 /**
  * A sign-in is over https, or within this machine if the server is there, too. It leads to no
  * route of the page's own host, which takes what the page sends for a person's wish.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fetchForSignIn, SignIn } from "./oauth.ts";
+import { fetchForSignIn, renewedOnce, SignIn } from "./oauth.ts";
 import { cleanSignedIn, comeBack } from "./signin.ts";
 
 const way = { url: "https://auth/", state: "mine" };
@@ -116,4 +116,18 @@ test("SignIn: https, and within this machine", () => {
 test("fetchForSignIn: what a server tells of its sign-in is bounded", async (t) => {
   t.mock.method(globalThis, "fetch", async () => new Response("x".repeat(300 << 10)));
   await assert.rejects((await fetchForSignIn(local, local)).text(), /more than 256 KB/);
+});
+
+test("renewedOnce: who renews a token at the same time shares the answer, and no failure stays", async () => {
+  const answers = [new Response("busy", { status: 503 }), new Response("new"), new Response("code")];
+  let asked = 0;
+  const fetch = renewedOnce(async () => answers[asked++] ?? Response.error());
+  const send = async (form: Record<string, string>) =>
+    (await fetch("https://auth.example/token", { body: new URLSearchParams(form) })).text();
+  const renew = () => send({ grant_type: "refresh_token", refresh_token: "r" });
+  assert.deepEqual(await Promise.all([renew(), renew()]), ["busy", "busy"]);
+  assert.deepEqual(await Promise.all([renew(), renew()]), ["new", "new"]);
+  assert.equal(await renew(), "new"); // which is not kept yet
+  assert.equal(await send({ grant_type: "authorization_code" }), "code");
+  assert.equal(asked, 3);
 });
