@@ -22,7 +22,6 @@ export class SignIn implements OAuthClientProvider {
   way: WayIn | undefined; // where a person has to go
   discovered: OAuthDiscoveryState | undefined;
   private verifier = "";
-  private current = ""; // state
 
   /** keep is called with what this browser is to keep. */
   constructor(
@@ -57,8 +56,7 @@ export class SignIn implements OAuthClientProvider {
 
   state(): string {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
-    this.current = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    return this.current;
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
   clientInformation(): OAuthClientInformationMixed | undefined {
@@ -83,7 +81,7 @@ export class SignIn implements OAuthClientProvider {
 
   redirectToAuthorization(url: URL): void {
     mustBeSafe(url, this.server);
-    this.way = { url: url.href, state: this.current };
+    this.way = { url: url.href, state: url.searchParams.get("state") ?? "" };
   }
 
   saveCodeVerifier(verifier: string): void {

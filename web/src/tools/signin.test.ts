@@ -106,8 +106,8 @@ test("SignIn: https, and within this machine", () => {
   ] as const) {
     const signIn = new SignIn(server, undefined, () => {});
     const state = signIn.state();
-    signIn.redirectToAuthorization(new URL(url));
-    assert.deepEqual(signIn.way, { url, state });
+    signIn.redirectToAuthorization(new URL(`${url}?state=${state}`));
+    assert.deepEqual(signIn.way, { url: `${url}?state=${state}`, state });
     assert.match(state, /^[\da-f]{32}$/);
     assert.notEqual(signIn.state(), state);
   }
