@@ -88,7 +88,7 @@ function Server({ server }: { server: ToolServer }) {
         >
           {t("Remove {name}", { name })}
         </button>
-        {signedIn !== undefined && (
+        {signedIn?.tokens !== undefined && (
           <button
             type="button"
             class="link"
