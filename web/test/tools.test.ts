@@ -230,6 +230,11 @@ test("Page: an MCP server that wants it is signed in to, stays so, and is signed
   const first = await kept();
   assert.ok(provider.knows(first));
 
+  await page.getByLabel("Address").fill(url);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.locator("[placeholder$='/mcp']:placeholder-shown").waitFor(); // it is added
+  assert.equal(await kept(), first, "who adds it once more is signed out");
+
   provider.expire();
   await list.getByRole("button", { name: "Show resources and prompts" }).click();
   await list.getByText("It has neither resources nor prompts.").waitFor();

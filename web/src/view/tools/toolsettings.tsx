@@ -173,7 +173,10 @@ function AddServer() {
     try {
       await signingIn.through(at, busy.signal, async (at) => {
         const { name, tools } = await (await app.connections()).look(at, busy.signal);
-        const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
+        const before = app.servers.list.peek().find((server) => server.url === url);
+        const signedIn = at.signedIn ?? (at.token === "" ? before?.signedIn : undefined);
+        const now = { ...at, signedIn, name, tools: cleanTools(tools), off: [], always: [] };
+        const added = app.servers.put(now);
         if (!added)
           throw new Error(
             t("this browser keeps {n} servers: remove one first", { n: mostInSettings.servers }),
