@@ -27,7 +27,7 @@ export function useSigningIn(): {
       if (!(error instanceof SignInNeeded)) throw error;
       wanted.value = { server: at.url, way: error.way };
       try {
-        const signedIn = await (await app.connections()).signIn(at, error.way, signal);
+        const signedIn = await (await app.connections()).signIn(error.way, signal);
         return await work({ ...at, signedIn });
       } finally {
         wanted.value = undefined;
