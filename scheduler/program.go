@@ -493,10 +493,10 @@ func (j *job) tellAllGrown() {
 	}
 }
 
-// A program may write several answers, the choices of a request. The first belongs to
-// the program's own job, which has the slots. Each other has a job with a stream, an answer and
-// stages, which is in no queue and no slot: it gets what the program shows. It ends with its last
-// token; the first one's end is told when all others have ended, or the program has.
+// A program may write several answers, the choices of a request. The first belongs to the program's
+// own job, which has the slots. Each other has a job with a stream, an answer and stages, which is
+// in no queue and no slot: it gets what the program shows. It ends with its last token; the first
+// one's end is told when all others have ended, or the program has.
 //
 // When the program has returned, choices may go on without it, as its branches
 // (program.Run.Adopt). Their jobs wait for a slot like any other that had one before, and find the

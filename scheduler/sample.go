@@ -39,7 +39,7 @@ type sampling struct {
 // pass.
 func (s *Scheduler) prepareBackground(branches []*branch) {
 	for _, b := range branches {
-		if d := b.drawer; b.outputRow >= 0 && b.drawer != nil && d.background != nil {
+		if d := b.drawer; b.outputRow >= 0 && d != nil && d.background != nil {
 			s.runGuarded(func() { // what panics will again when it is drawn for, and the pass goes on
 				if !d.tickDraws() {
 					d.background.Prepare()

@@ -17,7 +17,7 @@ scheduler/plan.go|r.req.Priority <= j.req.Priority && left|r.req.Priority < j.re
 scheduler/kvcache/acquire.go|			return i|			return i + 1|./scheduler/kvcache
 scheduler/kvcache/acquire.go|if common < found+minSaved {|if common > found+minSaved {|./scheduler/kvcache
 host/plugin/guest/memory.go|ptr > size-n {|ptr > size {|./host/plugin/guest
-host/plugin/guest/memory.go|o.bound() \&\& uint64(o.ptr) < end|false \&\& uint64(o.ptr) < end|./host/plugin/guest
+host/plugin/guest/memory.go|o.bound() \&\& uint64(o.ptr) < end|false \&\& uint64(o.ptr) < end|./host/plugin/stage -run TestStage_Open_Buffers
 host/plugin/guest/pause.go|if now.After(i.deadline) |if false |./host/plugin/guest
 host/plugin/memory/difference.go|bytes.Equal(content[at:at+page], before)|bytes.Equal(content[at:at+page-1], before[:page-1])|./host/plugin/memory
 host/plugin/fuel/charge.go|l.costs[l.now]+cost > longestSegment|false|./host/plugin/fuel

@@ -219,12 +219,12 @@ func answerWith(c echo.Context, v any, err error) error { return answerCreated(c
 
 // answerCreated is answerWith for what may not have been there before.
 func answerCreated(c echo.Context, v any, created bool, err error) error {
+	if err != nil {
+		return err
+	}
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
-	}
-	if err != nil {
-		return err
 	}
 	return c.JSON(status, v)
 }

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package loading turns a configuration into a model that can be served. Open is its table of
-// contents: a line for each step, each of them a function with one result. The short ones stand
-// below it, as does what becomes of all that; the others lead to one file each: llama.cpp's
-// options and the parameters of samplers (options.go), what fits (plan.go), workers, and how one
-// that is lost comes back (workers.go), plugins, also those of a Go program (plugins.go), pictures
-// and sounds (media.go), embeddings and the drafter (embeddings.go). OpenAlone opens one for a Go
-// program.
 package loading
 
 import (

@@ -15,15 +15,15 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// headed writes a model with a head.
-func headed(t *testing.T) string {
+// headed writes a model with a head, and with that many layers before it.
+func headed(t *testing.T, layers uint32) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "head.gguf")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32, Head: true, Right: 100}
+	s := synth.Shape{Name: "loop", Dim: 64, Layers: layers, Heads: 2, KVHeads: 1, FFN: 64, Context: 512, Loop: 32, Head: true, Right: 100}
 	if err := errors.Join(synth.Write(f, s, tinyModel, synth.Q40, 1), f.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func damaged(t *testing.T, path, tensor string) string {
 // The head in a model's own file guesses unless the configuration or the memory says otherwise. A
 // damaged one does not, and the model is served.
 func TestOpen_HeadInTheFile_Guesses(t *testing.T) {
-	good := headed(t)
+	good := headed(t, 2)
 	const head = "blk.2.nextn.eh_proj.weight"
 	for name, c := range map[string]struct {
 		path, types, drafter string

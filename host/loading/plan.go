@@ -35,17 +35,24 @@ func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p f
 }
 
 // planSize finds the context and the slots, the layers being decided. The model's head is left out
-// where less fits with it than was asked for, or too little memory would stay free: a larger
+// where more fits without it, of what was asked for, or too little memory would stay free: a larger
 // context and more slots are worth more than its guesses.
 func planSize(ctx context.Context, c config.Config, o engine.Options, memory uint64) (fit.Plan, error) {
 	p, err := planGiven(ctx, c, o, memory)
-	if !o.Model.LoadMTP || err == nil && !p.Tight && p.Slots == o.Slots && p.ContextSize == o.ContextSize && p.Snapshots == o.Snapshots {
+	asLarge := func(as engine.Options) bool {
+		return err == nil && !p.Tight && p.Slots == as.Slots && p.ContextSize == as.ContextSize &&
+			p.Snapshots == o.Snapshots // without which no tokens are guessed
+	}
+	if !o.Model.LoadMTP || asLarge(o) {
 		return p, err
 	}
 	o.Model.LoadMTP = false
-	without, err := planGiven(ctx, c, o, memory)
+	without, errWithout := planGiven(ctx, c, o, memory)
+	if errWithout == nil && asLarge(without.Options) {
+		return p, nil
+	}
 	without.Text = "no room for the model's head, which would guess tokens; " + without.Text
-	return without, err
+	return without, errWithout
 }
 
 // planGiven is planSize with the head, or without.

@@ -90,3 +90,24 @@ func TestPlan_CountsTheDraftModel(t *testing.T) {
 		t.Errorf("a draft model that is not there: %v", err)
 	}
 }
+
+// A head stays where a model without it would be served no larger, though it is not served as it is
+// wished; where there is so much less memory that it would be, the head is left out.
+func TestPlanSize_Head_LeftOutForALargerModelOnly(t *testing.T) {
+	c := fitting(t, map[string]any{"model.path": headed(t, 32), "model.fit_ctx": "256", "model.fit_target": "1"})
+	o := engineOptions(c)
+	o.Path = c.Model.Path
+	useHead(&c, &o.Model, o.Path)
+	bare := o
+	bare.Model.LoadMTP = false
+	all := must.Get(planGiven(t.Context(), c, bare, 1<<33))(t)
+	short := all.Need.Main().Used() + uint64(c.Model.FitTarget) - 1
+	less := must.Get(planGiven(t.Context(), c, bare, short))(t)
+	p := must.Get(planSize(t.Context(), c, o, short))(t)
+	if !p.Model.LoadMTP || p.Slots != less.Slots || p.ContextSize != less.ContextSize || p.ContextSize == o.ContextSize {
+		t.Errorf("with the head (%v) %d slots, context %d; without %d, %d: %s", p.Model.LoadMTP, p.Slots, p.ContextSize, less.Slots, less.ContextSize, p.Text)
+	}
+	if p = must.Get(planSize(t.Context(), c, o, short+1))(t); p.Model.LoadMTP || p.ContextSize != o.ContextSize {
+		t.Errorf("a head (%v) costs a part of the context, which is %d: %s", p.Model.LoadMTP, p.ContextSize, p.Text)
+	}
+}

@@ -255,11 +255,18 @@ var made = []string{"plugins/examples/underdog/", "bin/", "build/", "web/dist/",
 // link matches a Markdown link to a file.
 var link = regexp.MustCompile(`\]\(([\w./-]+)(?:#[\w-]*)?\)`)
 
+// mentionOfNeighbour matches a file of the folder in a package comment.
+var mentionOfNeighbour = regexp.MustCompile(`[\s(]([a-z]\w*\.go)\b`)
+
 // checkMentions finds what a document mentions and the repository does not have: in all documents
 // links to files, in README.md and in docs (not below it) also paths, and methods that are not in
-// the file where they are said to be.
+// the file where they are said to be. In Go it finds files of which a package comment tells.
 func checkMentions(f file) ([]string, error) {
-	if filepath.Ext(f.path) != ".md" {
+	switch filepath.Ext(f.path) {
+	case ".md":
+	case ".go":
+		return missingNeighbours(f), nil
+	default:
 		return nil, nil
 	}
 	byPath := f.path == "README.md" || filepath.Dir(f.path) == "docs"
@@ -274,6 +281,16 @@ func checkMentions(f file) ([]string, error) {
 		}
 	}
 	return findings, nil
+}
+
+func missingNeighbours(f file) (findings []string) {
+	comment, _, _ := bytes.Cut(f.text, []byte("\npackage "))
+	for _, found := range mentionOfNeighbour.FindAllSubmatch(comment, -1) {
+		if path := filepath.Join(filepath.Dir(f.path), string(found[1])); !exists(path) {
+			findings = append(findings, fmt.Sprintf("%s: there is no %s", f.path, path))
+		}
+	}
+	return findings
 }
 
 func missingLinks(folder string, line []byte) (missing []string) {

@@ -151,6 +151,15 @@ func TestCheckMentions(t *testing.T) {
 	}
 }
 
+func TestCheckMentions_PackageComment_FilesOfTheFolder(t *testing.T) {
+	t.Chdir("../..")
+	f := file{"tools/check/main.go", []byte("// Command check has text.go, gone.go and more (lost.go).\npackage main\n\n// See later.go.\n")}
+	want := []string{"tools/check/main.go: there is no tools/check/gone.go", "tools/check/main.go: there is no tools/check/lost.go"}
+	if diff := cmp.Diff(want, must.Get(checkMentions(f))(t)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 func TestCheckLinks(t *testing.T) {
 	t.Chdir("../..")
 	for text, want := range map[string][]string{

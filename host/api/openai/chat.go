@@ -429,10 +429,14 @@ type chatDelta struct {
 	Delta        chatText   `json:"delta"`
 	Logprobs     *chatProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
+	additions
+}
 
+// additions are what we add to a choice. A stream has the outputs in the choice's last chunk.
+type additions struct {
 	Trace []wire.TokenTrace `json:"trace,omitempty"`
 	wire.Branches
-	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"` // in the last chunk of a choice
+	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"`
 }
 
 type chatText struct {
@@ -453,14 +457,11 @@ type chatAnswer struct {
 }
 
 type chatChoice struct {
-	Index        int               `json:"index"`
-	Message      chatMessage       `json:"message"`
-	Logprobs     *chatProbs        `json:"logprobs"`
-	FinishReason string            `json:"finish_reason"`
-	Trace        []wire.TokenTrace `json:"trace,omitempty"`
-	wire.Branches
-
-	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"`
+	Index        int         `json:"index"`
+	Message      chatMessage `json:"message"`
+	Logprobs     *chatProbs  `json:"logprobs"`
+	FinishReason string      `json:"finish_reason"`
+	additions
 }
 
 type chatMessage struct {
@@ -480,7 +481,7 @@ func (s chatShape) chunk(d chatDelta) *chatChunk {
 // Part implements wire.Shape.
 func (s chatShape) Part(c *completion.Choice, d completion.Delta) []any {
 	more := wire.DetailsOf(c, d)
-	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: wire.CallDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces, Branches: more.Branches}
+	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: wire.CallDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), additions: additions{Trace: more.Traces, Branches: more.Branches}}
 	if d.Content != "" || d.Reasoning == "" && len(d.Calls) == 0 {
 		part.Delta.Content = &d.Content
 	}
@@ -500,7 +501,7 @@ func (s chatShape) begin(c *completion.Choice, frame any) []any {
 // Last implements wire.Shape.
 func (s chatShape) Last(c *completion.Choice) []any {
 	reason := c.FinishReason()
-	chunk := s.chunk(chatDelta{Index: c.Index, FinishReason: &reason, PluginOutputs: wire.OutputsOf(c)})
+	chunk := s.chunk(chatDelta{Index: c.Index, FinishReason: &reason, additions: additions{PluginOutputs: wire.OutputsOf(c)}})
 	chunk.Timings, chunk.Recording, chunk.Receipt = timingsOf(c.End), c.Request.RecordingID(), c.Receipt()
 	return s.begin(c, chunk)
 }
@@ -519,7 +520,7 @@ func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 	for i, c := range choices {
 		w := wholes[i]
 		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),
-			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces, Branches: w.Branches, PluginOutputs: wire.OutputsOf(c)})
+			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), additions: additions{w.Traces, w.Branches, wire.OutputsOf(c)}})
 	}
 	return &a
 }

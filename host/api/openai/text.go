@@ -75,10 +75,7 @@ type textChoice struct {
 	Text         string     `json:"text"`
 	Logprobs     *textProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
-
-	Trace []wire.TokenTrace `json:"trace,omitempty"`
-	wire.Branches
-	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"` // in the last chunk of a choice
+	additions
 }
 
 // textState is what the frames of a choice have described.
@@ -131,13 +128,13 @@ func (s textShape) Part(c *completion.Choice, d completion.Delta) []any {
 		return []any{s.answer(textChoice{Index: c.Index, Logprobs: probs})}
 	}
 	more := wire.DetailsOf(c, d)
-	return []any{s.answer(textChoice{Index: c.Index, Text: d.Content, Logprobs: textProbsOf(engine, more.Probs, st.answer), Trace: more.Traces, Branches: more.Branches})}
+	return []any{s.answer(textChoice{Index: c.Index, Text: d.Content, Logprobs: textProbsOf(engine, more.Probs, st.answer), additions: additions{Trace: more.Traces, Branches: more.Branches}})}
 }
 
 // Last implements wire.Shape.
 func (s textShape) Last(c *completion.Choice) []any {
 	reason := c.FinishReason()
-	choice := textChoice{Index: c.Index, FinishReason: &reason, PluginOutputs: wire.OutputsOf(c)}
+	choice := textChoice{Index: c.Index, FinishReason: &reason, additions: additions{PluginOutputs: wire.OutputsOf(c)}}
 	if p, ok := endProb(s.request.Model.Engine, c.End.EndToken); ok && s.request.PromptLogprobs {
 		choice.Logprobs = textProbsOf(s.request.Model.Engine, []wire.TokenProb{p}, s.state(c).answer)
 	}
@@ -165,7 +162,7 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 		for _, k := range mostLikely(all, shown) {
 			c, w := choices[i+k], all[k]
 			reason := c.FinishReason()
-			choice := textChoice{Index: len(a.Choices), Text: s.echo(c).text + w.Content.String(), FinishReason: &reason, Trace: w.Traces, Branches: w.Branches, PluginOutputs: wire.OutputsOf(c)}
+			choice := textChoice{Index: len(a.Choices), Text: s.echo(c).text + w.Content.String(), FinishReason: &reason, additions: additions{w.Traces, w.Branches, wire.OutputsOf(c)}}
 			if s.body.Logprobs != nil {
 				choice.Logprobs = s.probs(c, w)
 			}

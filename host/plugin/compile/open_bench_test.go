@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// BenchmarkOpen is what a module takes to code that is in the cache, as doc.go tells.
+// BenchmarkOpen is what a module takes to code that is in the cache.
 func BenchmarkOpen(b *testing.B) {
 	limits := fuel.DefaultLimits()
 	for _, name := range []string{"min-p", "beam-rust", "regex-stop", "stdgo/min-p"} {

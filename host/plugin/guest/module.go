@@ -11,8 +11,8 @@
 // An instance serves one session and no other. A call is followed through these files:
 //
 //	instance.go        fills the meter with the call's fuel, runs the export, and reads the meter afterwards
-//	pause.go           what happens between two slices of a call's fuel: the deadline is checked, and others may run
-//	timeslices.go      which guests compute when several want to
+//	pause.go           what happens between two slices of a call's fuel: the deadline is checked, and others may
+//	                   run; which guests compute when several want to
 //	hostcall.go        a call of a host function: its checks and what it costs
 //	memory.go          how a host function reaches guest memory
 //	hostfunction*.go   the ABI's imports; wasi*.go those of WASI

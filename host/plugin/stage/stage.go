@@ -14,8 +14,8 @@
 //	text.go    Filter   the plugin reads the new text and may change what the client sees
 //	stage.go   Refuse   the chain cannot do what the plugin asked for
 //
-// Program (program.go) runs a plugin that owns its whole request. Render (template.go) calls one
-// that writes the prompt.
+// Program runs a plugin that owns its whole request. Render (template.go) calls one that writes the
+// prompt.
 //
 // Every number that a guest leaves is checked before it is used. A wrong one is a fault, after
 // which the guest is not called again.
