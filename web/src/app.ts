@@ -217,9 +217,7 @@ export class App {
   /** The way to MCP servers. Its code is loaded with the first that is needed. */
   readonly connections = once(async () => {
     const { ServerConnections } = await import("./tools/serverconnections.ts");
-    return new ServerConnections((url, signedIn) =>
-      this.servers.change(url, (kept) => ({ ...kept, signedIn })),
-    );
+    return new ServerConnections((url, signedIn) => this.servers.keepSignIn(url, signedIn));
   });
 
   /** What answers the calls of tools. Its code is loaded with the first. */

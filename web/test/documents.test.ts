@@ -247,6 +247,7 @@ const offices: Record<string, { parts: Record<string, string>; text: string; siz
         <b:table b:name="Ponds"><b:table-column b:number-columns-repeated="9"/>
           <b:table-header-rows><b:table-row><b:table-cell><t:p>Frogs</t:p></b:table-cell><b:covered-table-cell><t:p>x</t:p></b:covered-table-cell><b:table-cell b:number-columns-repeated="2"><o:annotation><t:p>y</t:p></o:annotation><t:p>two <t:span>words</t:span></t:p></b:table-cell></b:table-row></b:table-header-rows>
           <b:table-row b:number-rows-repeated="1048576"><b:table-cell b:number-columns-repeated="16384"/></b:table-row>
+          <b:table-row b:number-rows-repeated="1000000000000"><b:table-cell b:number-columns-repeated="16384"/><b:table-cell><t:p>beyond</t:p></b:table-cell></b:table-row>
           <b:table-row-group><b:table-row b:number-rows-repeated="2"><b:table-cell b:number-columns-repeated="2"/><b:table-cell o:value-type="date" o:date-value="2024-01-01T12:00:00"><t:p>1.1.</t:p></b:table-cell></b:table-row></b:table-row-group>
         </b:table><b:table b:name="Empty"/></o:spreadsheet></o:body></o:document-content>`,
     },

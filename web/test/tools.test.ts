@@ -218,6 +218,8 @@ test("Page: an MCP server that wants it is signed in to, stays so, and is signed
   const link = page.getByRole("link", { name: `Sign in at ${host}` });
   await link.waitFor();
   await looksRight(chat);
+  await page.getByLabel("Address").fill("another"); // meanwhile
+  await page.getByText(`${host} wants you to sign in`).waitFor();
   // What nobody has asked for leads to nothing.
   await page.evaluate(() =>
     new BroadcastChannel("penstock-oauth").postMessage({ state: "other", code: "stolen", error: "" }),
@@ -227,6 +229,11 @@ test("Page: an MCP server that wants it is signed in to, stays so, and is signed
   await list.getByRole("switch").first().waitFor();
   const first = await kept();
   assert.ok(provider.knows(first));
+
+  await page.getByLabel("Address").fill(url);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.locator("[placeholder$='/mcp']:placeholder-shown").waitFor(); // it is added
+  assert.equal(await kept(), first, "who adds it once more is signed out");
 
   provider.expire();
   await list.getByRole("button", { name: "Show resources and prompts" }).click();

@@ -660,6 +660,7 @@ export default {
   "the sign-in failed: {reason}": "die Anmeldung schlug fehl: {reason}",
   "the token that it gives cannot be used": "sein Zugangstoken ist nicht verwendbar",
   "its sign-in sends more than {kb} KB": "seine Anmeldung sendet mehr als {kb} KB",
+  "its sign-in leads to the server of this page": "seine Anmeldung führt zum Server dieser Seite",
   "it wants a token, and signing in for one needs https, which {place} has not":
     "er verlangt ein Zugangstoken, und die Anmeldung dafür braucht https, das {place} nicht hat",
   "the sign-in is too old: begin it once more": "die Anmeldung ist zu alt; bitte noch einmal beginnen",

@@ -571,6 +571,7 @@ export default {
   "the sign-in failed: {reason}": "登录失败：{reason}",
   "the token that it gives cannot be used": "它提供的令牌无法使用",
   "its sign-in sends more than {kb} KB": "其登录服务发送的数据超过 {kb} KB",
+  "its sign-in leads to the server of this page": "其登录服务指向本页面所在的服务器",
   "it wants a token, and signing in for one needs https, which {place} has not":
     "它需要令牌，而登录获取令牌需要 https，但 {place} 不支持",
   "the sign-in is too old: begin it once more": "登录已过期：请重新开始",

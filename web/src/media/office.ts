@@ -409,21 +409,20 @@ function writeOpenSheets(book: Element, out: Collected): Found {
 
 /** Writes a row as often as it stands, with tabs between its cells; of an empty one nothing. */
 function writeOpenRow(row: Element, out: Collected): void {
-  const cells = [...row.children].map((cell) => ({
-    value: openValue(cell),
-    times: times(cell, "number-columns-repeated"),
-  }));
-  if (cells.every(({ value }) => value === "")) return;
+  let next = 0; // column
+  const cells = [...row.children].flatMap((cell) => {
+    const [from, value] = [next, openValue(cell)];
+    next += times(cell, "number-columns-repeated");
+    return value === "" || from >= mostColumns ? [] : [{ value, from, end: Math.min(next, mostColumns) }];
+  });
+  if (cells.length === 0) return; // else each turn writes something, which bounds how many there are
   for (let left = times(row, "number-rows-repeated"); left > 0; left--) {
-    let [at, column] = [0, 0]; // of the cell, and of what the line ends with
-    for (const { value, times } of cells) {
-      const end = value === "" ? at : Math.min(at + times, mostColumns);
-      for (let to = at; to < end; to++) {
-        out.add("\t".repeat(to - column) + value);
-        column = to;
+    let column = 0; // of what the line ends with
+    for (const { value, from, end } of cells)
+      for (let at = from; at < end; at++) {
+        out.add("\t".repeat(at - column) + value);
+        column = at;
       }
-      at += times;
-    }
     out.line();
   }
 }

@@ -14,7 +14,7 @@ import { config } from "zod/v4";
 import { t } from "../language/language.ts";
 import { record } from "../settings/settings.ts";
 import { BoundedFetch } from "./boundedfetch.ts";
-import { fetchForSignIn, NoSignIn, SignIn } from "./oauth.ts";
+import { fetchForSignIn, NoSignIn, renewedOnce, SignIn } from "./oauth.ts";
 import { ClientNeeded, type SignedIn, SignInNeeded } from "./signin.ts";
 import { cleanTools } from "./toolservers.ts";
 import type { Address, Ask, Reply, ServerOffer, ToolAnswer } from "./workerprotocol.ts";
@@ -74,10 +74,9 @@ async function finish({ state, code, iss }: Extract<Ask, { does: "finish" }>): P
   const connection = signIns.get(state);
   signIns.delete(state);
   const { signIn, transport, bounded } = connection ?? {};
-  const issuer = signIn?.discovered?.authorizationServerMetadata?.issuer;
   if (signIn === undefined || transport === undefined)
     throw new Error(t("the sign-in is too old: begin it once more"));
-  if (iss !== "" && iss !== issuer) throw new Error(t("the sign-in came back from another server"));
+  if (!signIn.isOf(iss)) throw new Error(t("the sign-in came back from another server"));
   bounded?.renew();
   await transport.finishAuth(code);
   return signIn.signedIn;
@@ -137,10 +136,10 @@ function connectionTo(at: Address): Connection {
   if (known !== undefined) return known;
   const client = new Client({ name: "penstock-page", version: "1" }, { jsonSchemaValidator: unchecked });
   const url = new URL(at.url);
+  const forSignIn = renewedOnce((where, init) => fetchForSignIn(url, where, init));
   const bounded = new BoundedFetch(
     () => void client.close(),
-    (where, init) =>
-      String(where) === url.href ? fetch(where, init) : fetchForSignIn(url, String(where), init),
+    (where, init) => (String(where) === url.href ? fetch(where, init) : forSignIn(String(where), init)),
   );
   const headers: Record<string, string> = at.token === "" ? {} : { Authorization: `Bearer ${at.token}` };
   const keep = (keep: SignedIn | undefined) => self.postMessage({ keep, url: at.url } satisfies Reply);

@@ -9,6 +9,7 @@ import type {
   OAuthTokens,
 } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { t } from "../language/language.ts";
+import { record } from "../settings/settings.ts";
 import { type SignedIn, texts, type WayIn } from "./signin.ts";
 
 const most = { bytes: 256 << 10, address: 8000 }; // of one answer; letters of an address
@@ -21,7 +22,6 @@ export class SignIn implements OAuthClientProvider {
   way: WayIn | undefined; // where a person has to go
   discovered: OAuthDiscoveryState | undefined;
   private verifier = "";
-  private current = ""; // state
 
   /** keep is called with what this browser is to keep. */
   constructor(
@@ -56,8 +56,7 @@ export class SignIn implements OAuthClientProvider {
 
   state(): string {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
-    this.current = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    return this.current;
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
   clientInformation(): OAuthClientInformationMixed | undefined {
@@ -82,7 +81,7 @@ export class SignIn implements OAuthClientProvider {
 
   redirectToAuthorization(url: URL): void {
     mustBeSafe(url, this.server);
-    this.way = { url: url.href, state: this.current };
+    this.way = { url: url.href, state: url.searchParams.get("state") ?? "" };
   }
 
   saveCodeVerifier(verifier: string): void {
@@ -94,12 +93,23 @@ export class SignIn implements OAuthClientProvider {
   }
 
   saveDiscoveryState(state: OAuthDiscoveryState): void {
+    mustBeSafe(this.server, this.server); // it gets the token
     if (state.authorizationServerMetadata === undefined) throw new NoSignIn();
     this.discovered = state;
   }
 
   discoveryState(): OAuthDiscoveryState | undefined {
     return this.discovered;
+  }
+
+  /** Whether what came back with this issuer, or "", is of the server that was asked. */
+  isOf(issuer: string): boolean {
+    const { authorizationServerUrl, authorizationServerMetadata: told } = this.discovered ?? {};
+    if (issuer === "") return record(told).authorization_response_iss_parameter_supported !== true;
+    if (issuer !== told?.issuer || !URL.canParse(issuer)) return false;
+    // Metadata can claim anybody's name. They have it from there, or bring the code there.
+    const { origin } = new URL(issuer);
+    return [authorizationServerUrl, told.token_endpoint].some((url) => url && new URL(url).origin === origin);
   }
 
   invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery"): void {
@@ -135,8 +145,33 @@ export async function fetchForSignIn(server: URL, url: string | URL, init?: Requ
   return new Response(response.body.pipeThrough(counted), response);
 }
 
-/** A sign-in is over https, or within this machine if the server is there, too. */
+type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+/**
+ * Has requests that renew a token at the same time share the answer: a refresh token is good for
+ * one, and the others would be told that it is not.
+ */
+export function renewedOnce(fetch: Fetch): Fetch {
+  let last: { asked: string; answer: Promise<Response> } | undefined;
+  return async (url, init) => {
+    const asked = `${url} ${init?.body}`;
+    if (!(init?.body instanceof URLSearchParams) || init.body.get("grant_type") !== "refresh_token")
+      return fetch(url, init);
+    if (last?.asked !== asked) last = { asked, answer: fetch(url, init) };
+    const mine = last;
+    const answer = await mine.answer.catch(() => undefined);
+    if (!answer?.ok && last === mine) last = undefined; // it may be asked once more
+    return (await mine.answer).clone();
+  };
+}
+
+/**
+ * A sign-in is over https, or within this machine if the server is there, too. It leads to no
+ * route of the page's own host, which takes what the page sends for a person's wish.
+ */
 function mustBeSafe(url: URL, server: URL): void {
+  if (url.origin === self.location.origin && url.origin !== server.origin)
+    throw new Error(t("its sign-in leads to the server of this page"));
   const local = isLoopback(url) && isLoopback(server) && url.protocol === "http:";
   if ((url.protocol !== "https:" && !local) || url.href.length > most.address)
     throw new Error(

@@ -47,10 +47,10 @@ export class ServerConnections {
     return this.ask({ does: "prompt", at: plain(at), name, arguments: given }, signal) as Promise<string>;
   }
 
-  /** Waits until a person has signed in to a server, and ends the sign-in. */
-  async signIn(at: Address, way: WayIn, signal: AbortSignal): Promise<SignedIn> {
+  /** Waits until a person has signed in, and ends the sign-in. */
+  async signIn(way: WayIn, signal: AbortSignal): Promise<SignedIn> {
     const { code, iss } = await comeBack(way, signal);
-    const ask = { does: "finish", at: plain(at), state: way.state, code, iss } as const;
+    const ask = { does: "finish", state: way.state, code, iss } as const;
     return this.ask(ask, signal) as Promise<SignedIn>;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fetchForSignIn, SignIn } from "./oauth.ts";
+import { fetchForSignIn, renewedOnce, SignIn } from "./oauth.ts";
 import { cleanSignedIn, comeBack } from "./signin.ts";
 
 const way = { url: "https://auth/", state: "mine" };
@@ -43,6 +43,8 @@ test("cleanSignedIn: what is too long, no text or unknown is left out", () => {
   assert.equal(cleanSignedIn("x"), undefined);
 });
 
+Object.assign(globalThis, { self: { location: new URL("https://page.example/assets/mcp.worker.js") } });
+
 const local = new URL("http://127.0.0.1:1/mcp");
 const far = new URL("https://far.example/mcp");
 
@@ -59,6 +61,44 @@ for (const [name, server, url] of [
     await assert.rejects(fetchForSignIn(server, url), /needs https/);
   });
 
+test("SignIn: none leads to the page's own host, which would take it for a person's wish", async () => {
+  const url = new URL("https://page.example/v1/plugins");
+  assert.throws(() => new SignIn(far, undefined, () => {}).redirectToAuthorization(url), /of this page/);
+  await assert.rejects(fetchForSignIn(far, url), /of this page/);
+});
+
+test("SignIn.isOf: another issuer is none, nor is one whose name is only claimed", () => {
+  const [auth, other] = ["https://auth.example", "https://other.example"];
+  for (const [at, issuer, token, came, want, says] of [
+    [auth, auth, other, auth, true],
+    [auth, auth, auth, other, false],
+    [auth, auth, auth, "", true],
+    [auth, auth, auth, "", false, true],
+    [auth, other, auth, other, false],
+    [auth, other, other, other, true], // a copy of its metadata
+    [auth, "x", auth, "x", false],
+  ] as const) {
+    const signIn = new SignIn(far, undefined, () => {});
+    signIn.saveDiscoveryState({
+      authorizationServerUrl: at,
+      authorizationServerMetadata: {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${token}/token`,
+        response_types_supported: ["code"],
+        authorization_response_iss_parameter_supported: says,
+      },
+    });
+    assert.equal(signIn.isOf(came), want, `${issuer} at ${at}, code to ${token}, came with ${came}`);
+  }
+});
+
+test("SignIn: no token goes to a server in the clear", () => {
+  const signIn = new SignIn(new URL("http://far.example/mcp"), undefined, () => {});
+  const discovered = { authorizationServerUrl: "https://auth.example/" };
+  assert.throws(() => signIn.saveDiscoveryState(discovered), /needs https/);
+});
+
 test("SignIn: https, and within this machine", () => {
   for (const [server, url] of [
     [far, "https://auth.example/"],
@@ -66,8 +106,8 @@ test("SignIn: https, and within this machine", () => {
   ] as const) {
     const signIn = new SignIn(server, undefined, () => {});
     const state = signIn.state();
-    signIn.redirectToAuthorization(new URL(url));
-    assert.deepEqual(signIn.way, { url, state });
+    signIn.redirectToAuthorization(new URL(`${url}?state=${state}`));
+    assert.deepEqual(signIn.way, { url: `${url}?state=${state}`, state });
     assert.match(state, /^[\da-f]{32}$/);
     assert.notEqual(signIn.state(), state);
   }
@@ -76,4 +116,18 @@ test("SignIn: https, and within this machine", () => {
 test("fetchForSignIn: what a server tells of its sign-in is bounded", async (t) => {
   t.mock.method(globalThis, "fetch", async () => new Response("x".repeat(300 << 10)));
   await assert.rejects((await fetchForSignIn(local, local)).text(), /more than 256 KB/);
+});
+
+test("renewedOnce: who renews a token at the same time shares the answer, and no failure stays", async () => {
+  const answers = [new Response("busy", { status: 503 }), new Response("new"), new Response("code")];
+  let asked = 0;
+  const fetch = renewedOnce(async () => answers[asked++] ?? Response.error());
+  const send = async (form: Record<string, string>) =>
+    (await fetch("https://auth.example/token", { body: new URLSearchParams(form) })).text();
+  const renew = () => send({ grant_type: "refresh_token", refresh_token: "r" });
+  assert.deepEqual(await Promise.all([renew(), renew()]), ["busy", "busy"]);
+  assert.deepEqual(await Promise.all([renew(), renew()]), ["new", "new"]);
+  assert.equal(await renew(), "new"); // which is not kept yet
+  assert.equal(await send({ grant_type: "authorization_code" }), "code");
+  assert.equal(asked, 3);
 });

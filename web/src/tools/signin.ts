@@ -32,7 +32,16 @@ export class SignInNeeded extends Error {
 export class ClientNeeded extends Error {}
 
 const longest = 16_000; // letters of a token
-const mostTexts = 16;
+const names = [
+  "client_id",
+  "client_secret",
+  "token_endpoint_auth_method",
+  "issuer",
+  "access_token",
+  "refresh_token",
+  "token_type",
+  "scope",
+];
 const visible = /^[\x20-\x7e]*$/; // what a header can hold
 
 /** What is valid of a stored sign-in; undefined if nothing of it is. */
@@ -48,20 +57,12 @@ export function cleanSignedIn(stored: unknown): SignedIn | undefined {
 
 /** The texts that are used of what a server has given. */
 export function texts(given: unknown): Kept {
-  const names = [
-    "client_id",
-    "client_secret",
-    "issuer",
-    "access_token",
-    "refresh_token",
-    "token_type",
-    "scope",
-  ];
-  const entries = Object.entries(record(given)).filter(
-    ([name, text]) =>
-      names.includes(name) && typeof text === "string" && text.length <= longest && visible.test(text),
-  );
-  return Object.fromEntries(entries.slice(0, mostTexts)) as Kept;
+  const all = record(given);
+  const entries = names.flatMap((name) => {
+    const text = all[name];
+    return typeof text === "string" && text.length <= longest && visible.test(text) ? [[name, text]] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** What public/oauth.js tells the tabs of this browser. */

@@ -48,6 +48,22 @@ test("ToolServers: what one tab takes back, another does not run", () => {
   assert.ok(!other.mayRun(server("one"), "a"));
 });
 
+test("ToolServers: who has signed out stays so, whatever another tab renews", () => {
+  const servers = new ToolServers(storage());
+  const { url } = server("one");
+  servers.put(server("one"));
+  const client = { client: { client_id: "me" }, at: 1 };
+  const tokens = { ...client, tokens: { access_token: "a" } };
+  const kept = () => servers.list.value[0]?.signedIn;
+  servers.keepSignIn(url, tokens);
+  assert.equal(kept(), undefined);
+  servers.keepSignIn(url, client); // begins one
+  servers.keepSignIn(url, tokens);
+  assert.deepEqual(kept(), tokens);
+  servers.keepSignIn(url, undefined);
+  assert.equal(kept(), undefined);
+});
+
 test("ToolServers: a tool that its server describes otherwise needs a permission again", () => {
   const servers = new ToolServers(storage());
   const one = server("one", "same", "other", "gone", "asked");

@@ -69,6 +69,13 @@ export class ToolServers {
     });
   }
 
+  /** Keeps what became of a sign-in. Tokens that were on their way at a sign-out are not kept. */
+  keepSignIn(url: string, signedIn: SignedIn | undefined): void {
+    this.change(url, (kept) =>
+      signedIn?.tokens !== undefined && kept.signedIn === undefined ? kept : { ...kept, signedIn },
+    );
+  }
+
   remove(url: string): void {
     this.keep(this.read().filter((server) => server.url !== url));
   }

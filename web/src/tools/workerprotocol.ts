@@ -17,7 +17,7 @@ export type Ask = { id: number } & (
   | { does: "call"; at: Address; name: string; arguments: Record<string, unknown> }
   | { does: "read"; at: Address; uri: string }
   | { does: "prompt"; at: Address; name: string; arguments: Record<string, string> }
-  | { does: "finish"; at: Address; state: string; code: string; iss: string } // of a sign-in
+  | { does: "finish"; state: string; code: string; iss: string } // of a sign-in
   | { does: "forget"; at: Address } // what is known of the server
   | { does: "stop" } // the question with this id
 );

@@ -175,9 +175,9 @@ function useDrawn(blocks: number, focused: number): ReadonlySet<number> {
   turn.value; // draws the list anew
   for (const near of [focused, focused - 1, focused + 1]) if (near >= 0 && near < blocks) drawn.add(near);
   useEffect(() => {
-    if (drawn.size >= blocks) return;
+    const left = Array.from({ length: blocks }, (_, n) => n).filter((n) => !drawn.has(n));
+    if (left.length === 0) return; // an answer may have had more blocks before tokens were taken back
     const frame = requestAnimationFrame(() => {
-      const left = Array.from({ length: blocks }, (_, n) => n).filter((n) => !drawn.has(n));
       for (const next of left.slice(0, 2)) drawn.add(next);
       turn.value++;
     });

@@ -78,7 +78,7 @@ export function ServerOffers({ server }: { server: ToolServer }) {
       <p class="hint" role="status">
         {said}
       </p>
-      {signingIn.way.value !== undefined && <SigningIn server={server.url} way={signingIn.way.value} />}
+      {signingIn.wanted.value !== undefined && <SigningIn {...signingIn.wanted.value} />}
       {offer.value !== undefined && offer.value.resources.length > 0 && (
         <Resources resources={offer.value.resources} read={(uri, name) => void read(uri, name)} />
       )}

@@ -88,7 +88,7 @@ function Server({ server }: { server: ToolServer }) {
         >
           {t("Remove {name}", { name })}
         </button>
-        {signedIn !== undefined && (
+        {signedIn?.tokens !== undefined && (
           <button
             type="button"
             class="link"
@@ -173,7 +173,10 @@ function AddServer() {
     try {
       await signingIn.through(at, busy.signal, async (at) => {
         const { name, tools } = await (await app.connections()).look(at, busy.signal);
-        const added = app.servers.put({ ...at, name, tools: cleanTools(tools), off: [], always: [] });
+        const before = app.servers.list.peek().find((server) => server.url === url);
+        const signedIn = at.signedIn ?? (at.token === "" ? before?.signedIn : undefined);
+        const now = { ...at, signedIn, name, tools: cleanTools(tools), off: [], always: [] };
+        const added = app.servers.put(now);
         if (!added)
           throw new Error(
             t("this browser keeps {n} servers: remove one first", { n: mostInSettings.servers }),
@@ -209,9 +212,7 @@ function AddServer() {
       <LineField id={`${id}-token`} label={t("Token, if it wants one")} value={token} />
       {client.value !== undefined && <LineField id={`${id}-client`} label={t("Client ID")} value={client} />}
       <Connect busy={state.value.busy} />
-      {signingIn.way.value !== undefined && (
-        <SigningIn server={address.value.trim()} way={signingIn.way.value} />
-      )}
+      {signingIn.wanted.value !== undefined && <SigningIn {...signingIn.wanted.value} />}
       <p id={`${id}-problem`} class="wrong" role="alert">
         {state.value.problem}
       </p>
