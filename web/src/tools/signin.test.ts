@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { fetchForSignIn, renewedOnce, SignIn } from "./oauth.ts";
 import { cleanSignedIn, comeBack } from "./signin.ts";
 
@@ -43,7 +43,13 @@ test("cleanSignedIn: what is too long, no text or unknown is left out", () => {
   assert.equal(cleanSignedIn("x"), undefined);
 });
 
-Object.assign(globalThis, { self: { location: new URL("https://page.example/assets/mcp.worker.js") } });
+// The worker's own place, for this file alone: all run in one process.
+before(() => {
+  Object.assign(globalThis, { self: { location: new URL("https://page.example/assets/mcp.worker.js") } });
+});
+after(() => {
+  Reflect.deleteProperty(globalThis, "self");
+});
 
 const local = new URL("http://127.0.0.1:1/mcp");
 const far = new URL("https://far.example/mcp");
