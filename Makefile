@@ -183,11 +183,27 @@ script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm.gz
 	plugins/script/build.sh
 
 .PHONY: test-plugins
-test-plugins: plugins ## the SDKs' and the example plugins' native tests, and the examples' golden cases
+test-plugins: plugins ## the SDKs' and the example plugins' tests, and a plugin author's steps, also as in the tutorials
+	@+$(MAKE) --no-print-directory -j2 --output-sync test-author test-tutorial-go test-tutorial-rust test-plugins-go test-plugins-rust
+
+# Each of these computes with one processor for most of its time, and none measures.
+.PHONY: test-author test-tutorial-go test-tutorial-rust test-plugins-go test-plugins-rust
+test-author:
+	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
+
+test-tutorial-go:
+	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
+
+test-tutorial-rust:
+	scripts/tutorial.sh docs/plugins/rust.md
+
+test-plugins-go:
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module
 	cd plugins/examples && go vet ./... && go test -count=1 ./...
-	scripts/rust-plugins.sh test
 	go $(GO_TEST) -run TestGoldenCases ./host/plugin/examples
+
+test-plugins-rust:
+	scripts/rust-plugins.sh test
 
 build/tools/tinygo/bin/tinygo: scripts/tinygo.sh
 	@scripts/tinygo.sh && touch $@
@@ -247,7 +263,7 @@ export PENSTOCK_TEST_SEED ?= $(shell date -u +%Y%m%d000000)
 GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
 PYTEST := -m pytest --quiet -p no:cacheprovider
 
-.PHONY: test-go test-race test-web test-clients test-author test-gaps
+.PHONY: test-go test-race test-web test-clients test-gaps
 test-go:
 	go $(GO_TEST) -skip 'FromEmptyFolder|TestGoldenCases' $$(go list ./... | grep -vxFf <(go list $(RACED)))
 	go $(GO_TEST) -run '$(ALONE)' $$(grep -lE 'func Test\w*($(ALONE))' $(TEST_FILES) | xargs -n 1 dirname | sort -u)
@@ -268,11 +284,6 @@ test-clients:
 .PHONY: test-clients-python
 test-clients-python: setup-test $(BINARY) $(REAL_MODELS) build/python/all/installed build/python/webui/installed ## other projects' Python clients, with a real model (ARGS="-k langchain" for one)
 	build/python/all/bin/python $(PYTEST) tests/clients $(ARGS)
-
-test-author:
-	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
-	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
-	scripts/tutorial.sh docs/plugins/rust.md
 
 test-gaps:
 	go -C tests $(GO_TEST) -count 1 -v -run HoldUpNobody ./isolation # by itself, since it measures how long streams wait
