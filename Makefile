@@ -235,8 +235,8 @@ $(REAL_MODELS) $(LONG_MODELS): | setup-test
 	@scripts/models.sh $(@F) >/dev/null
 
 # All that tests need, built at the same time like what `make build` builds. The plugins have a make
-# of their own: one that is in the middle of so many files comes back to the program only when it has
-# begun the last of them.
+# of their own: one that is in the middle of so many files comes back to the program only when it
+# has begun the last of them.
 .PHONY: test-built plugins-apart
 test-built: setup-test
 	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins-apart $(CLIENT_MODULES) $(PYTHON_CLIENTS) $(REAL_MODELS)

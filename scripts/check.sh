@@ -19,8 +19,8 @@ formatted() {
 }
 
 # One workspace has both modules, so that what they share is read once. It holds all packages in
-# memory: with the usual GOGC it spends half of its time collecting them. What a debugger needs would
-# be a fifth of the work of compiling it; Go's own packages are compiled as for all else.
+# memory: with the usual GOGC it spends half of its time collecting them. What a debugger needs
+# would be a fifth of the work of compiling it; Go's own packages are compiled as for all else.
 golangci_lint() {
   local work result
   work=$(mktemp -d) || return 1
