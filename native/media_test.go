@@ -219,7 +219,7 @@ func TestProjector_EmbeddingsAreWhatCounts(t *testing.T) {
 // The cells of a picture or a sound are cut, shared, saved and restored as those of a text are, at
 // the borders of pieces.
 func TestContext_CellsOfMedia(t *testing.T) {
-	for _, pair := range synth.MediaPairs {
+	for _, pair := range steadytest.Some(t, synth.MediaPairs, 4) {
 		for _, unified := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s unified %v", pair.Projector, unified), func(t *testing.T) {
 				m := openMedia(t, pair, ContextOptions{Unified: unified, FullWindowCache: true})

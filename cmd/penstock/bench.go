@@ -228,7 +228,7 @@ type benchServers struct {
 }
 
 func (s *benchServers) close() {
-	for _, c := range s.closers {
+	for _, c := range slices.Backward(s.closers) { // connections before their server, which waits for them
 		c()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,15 @@ func TestBench_MeasuresItsOwnServer(t *testing.T) {
 		if !strings.Contains(got.err, "load on penstock, round 1") {
 			t.Errorf("no progress on standard error: %q", got.err)
 		}
+	}
+}
+
+// A server that ends waits for the WebSockets of its clients.
+func TestBench_ClosesConnectionsBeforeTheirServer(t *testing.T) {
+	var closed []string
+	s := benchServers{closers: []func(){func() { closed = append(closed, "server") }, func() { closed = append(closed, "its connections") }}}
+	if s.close(); !slices.Equal(closed, []string{"its connections", "server"}) {
+		t.Errorf("closed are %q", closed)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestDocs_MediaTokens(t *testing.T) {
 	})
 	some := alone
 	if !*update {
-		some = steadytest.Some(t, alone, 6)
+		some = steadytest.Some(t, alone, 3)
 	}
 	for _, pair := range some {
 		m := openPair(t, pair, nil)

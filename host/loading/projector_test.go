@@ -24,6 +24,7 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler/piece"
 	"github.com/penstock/penstock/tools/must"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // openPair serves a pair of files, with what else flags say.
@@ -65,9 +66,9 @@ func hummed(rate int) media.Item {
 
 // What is counted is what an encode gives, the same content has the same tokens, and other content
 // others: with embeddings that see one another, of one size, with coordinates, of several for a
-// token, and with sounds. The tests of host/model try all pairs.
+// token, and with sounds. The tests of host/model try others.
 func TestOpen_Projectors(t *testing.T) {
-	for _, n := range []int{0, 2, 3, 5, 8} {
+	for _, n := range steadytest.Some(t, []int{0, 2, 3, 5, 8}, 2) {
 		pair := synth.MediaPairs[n]
 		t.Run(pair.Projector, func(t *testing.T) {
 			m := openPair(t, pair, nil)

@@ -126,6 +126,7 @@ func (l *load) over() bool {
 // rolling-test) 50 clients over HTTP and 20 over the WebSocket for three minutes at least, and
 // each is restarted twice.
 func TestProxy_RollingRestart(t *testing.T) {
+	t.Parallel() // much of it is waiting
 	clients, callers, rounds, least, delay := 6, 4, 1, time.Duration(0), "1s"
 	if steadytest.Long() {
 		// The delay is longer than a busy machine makes the proxy wait for a look at the replica.

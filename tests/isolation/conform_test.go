@@ -56,16 +56,16 @@ func (c *outputCounter) Complete(ctx context.Context, q tck.Request, plugins []s
 	return a, err
 }
 
-// The conformance kit over HTTP, hostile guests and all, while seven neighbours stream: a tenth of
-// its cases, others each day, and those with values that come with answers. The long test has all.
-// host/plugin/stage has all each day, beside seven streams too.
+// The conformance kit over HTTP, hostile guests and all, while seven neighbours stream: a
+// twentieth of its cases, others each day, and those with values that come with answers. The long
+// test has all. host/plugin/stage has all each day, beside seven streams too.
 func TestHost_Conforms_BesideNeighbours(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "plugins.scripts": "off"}, nil)
 	remote := &outputCounter{Remote: tck.Remote{URL: h.URL(), AdminKey: "secret"}}
 	undisturbed := among(t, h)
 	random := steadytest.Rand(t)
 	for _, c := range tck.Cases() {
-		if random.IntN(10) > 0 && !strings.Contains(c.Name, "output") && !steadytest.Long() {
+		if random.IntN(20) > 0 && !strings.Contains(c.Name, "output") && !steadytest.Long() {
 			continue
 		}
 		costly := slices.Contains(burns, c.Name) || strings.HasPrefix(c.Name, "endless-") || strings.HasPrefix(c.Name, "stride-")

@@ -43,7 +43,7 @@ func uploads(t *testing.T, h *host.Host, n int) {
 func TestPlugins_Upload_ManyAtOnce(t *testing.T) {
 	h := hosts.OpenWithPlugins(t, map[string]any{"server.admin_key": "secret", "plugins.scripts": "off"}, nil)
 	undisturbed := among(t, h)
-	uploads(t, h, steadytest.InLongTest(1000, 100))
+	uploads(t, h, steadytest.InLongTest(1000, 50))
 	undisturbed()
 	for i := range 9 {
 		if status, text, _ := hosts.Complete(t, h, fmt.Sprintf(`,"plugins":["up-%d"]`, i)); status != 200 || text == "" {
