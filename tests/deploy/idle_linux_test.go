@@ -57,7 +57,7 @@ func TestProxy_CutsIdleSocket(t *testing.T) {
 // without a stream is cut, and told why.
 func TestProxy_CutsIdleRequest(t *testing.T) {
 	t.Parallel() // most of it is waiting
-	f := newFleet(t, map[string]string{"timeout server 1h": "18s"}, "--parallel", "1", "--context-shift")
+	f := newFleet(t, map[string]string{"timeout server 1h": "25s"}, "--parallel", "1", "--context-shift")
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 20})
 	home := must.Get(ask(t.Context(), f.url, q, "a", 0))(t)
 	free := f.occupy(t, home)
