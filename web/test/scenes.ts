@@ -47,7 +47,7 @@ export const scenes: Record<string, Scene> = {
   smollm2: {
     settings: { sampling: { temperature: 0 } },
     model: "smollm2-135m-q4_1.gguf",
-    play: (chat) => ask(chat, "What is gravity?", "How do I make a cup of tea?"),
+    play: (chat) => ask(chat, "What is photosynthesis?", "Name three planets."),
   },
   settings: {
     settings: { sampling, plugins: [banned] },

@@ -1593,7 +1593,7 @@ export default {
   Light: "Hell",
   Dark: "Dunkel",
   Colours: "Farben",
-  "As the browser": "Automatisch",
+  Automatic: "Automatisch",
   Language: "Sprache",
   // view/steering
   "Write into the answer": "In die Antwort schreiben",

@@ -1454,7 +1454,7 @@ export default {
   Light: "浅色",
   Dark: "深色",
   Colours: "颜色",
-  "As the browser": "跟随浏览器",
+  Automatic: "跟随浏览器",
   Language: "语言",
   // view/steering
   "Write into the answer": "写入回答",

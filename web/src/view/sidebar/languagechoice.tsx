@@ -12,7 +12,7 @@ export function LanguageChoice() {
       value={chosenLanguage() ?? ""}
       onChange={({ currentTarget }) => choose((currentTarget.value || undefined) as Language | undefined)}
     >
-      <option value="">{t("As the browser")}</option>
+      <option value="">{t("Automatic")}</option>
       {Object.entries(languages).map(([tag, name]) => (
         <option key={tag} value={tag} lang={tag}>
           {name}
