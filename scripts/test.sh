@@ -13,13 +13,12 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 55 the SDKs and the example plugins'
+  'plugins 70 the SDKs, the example plugins, and from an empty folder to a plugin'
   'go 413 all Go packages, and whole hosts over HTTP'
   'race 242 what goroutines share, with the race detector'
   'web 329 the page, in a browser'
   'clients 25 official clients of other APIs'
-  'author 59 from an empty folder to a plugin'
-  'gaps 80 how long streams wait for others'
+  'gaps 45 how long streams wait for others'
 )
 
 # The processor time of all that this script has run so far, in seconds: on a busy machine it tells
