@@ -38,7 +38,7 @@ go_ok() {
   [ -n "$found" ] && at_least "$found" "$min_go"
 }
 node_ok() { has node && has npm && at_least "$(node --version | tr -d v)" "$min_node"; }
-browser_ok() { [ -n "${CHROMIUM:-}" ] || has chromium || has chromium-browser || has google-chrome; }
+browser_ok() { [ -n "${CHROMIUM:-}" ] || [ -x /usr/lib/chromium/chromium-headless-shell ] || has chromium || has chromium-browser || has google-chrome; }
 
 there() { # whether any of them is
   local path
@@ -118,7 +118,7 @@ find_missing() {
     need_versions clang++ clang 14 15 16 17 18 19
   fi
   if [ "$1" = test ]; then
-    browser_ok || missing+=(chromium)
+    browser_ok || missing+=(chromium-headless-shell)
     need shellcheck shellcheck
     need jq jq # docs/plugins/scripts.md
     /usr/bin/python3 -c 'import jinja2' 2>/dev/null || python3 -c 'import jinja2' 2>/dev/null || missing+=(python3-jinja2) # host/jinja is compared with it

@@ -17,7 +17,8 @@ useBrowser();
 const server = useServer();
 
 /** Resolves once the page is kept, so that it opens without the server. */
-function installed({ page }: ChatPage): Promise<unknown> {
+async function installed({ page }: ChatPage): Promise<unknown> {
+  await page.clock.fastForward(3000); // it begins when what the page needs itself has come
   return page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
 }
 
@@ -26,7 +27,10 @@ test(
   options,
   async () => {
     const own = await Server.start({ flags: ["--api-prefix", "/x"] });
-    const short = withSettings({ sampling: { max_tokens: 8 } });
+    const short = async (page: Page) => {
+      await page.clock.install();
+      await withSettings({ sampling: { max_tokens: 8 } })(page);
+    };
     const german = { ...allowed, locale: "de-DE" }; // its texts are kept, too
     const chat = await ChatPage.open(`${own.url}/?kept=not`, german, short);
     const { page } = chat;
@@ -148,7 +152,7 @@ test(
   options,
   async () => {
     const proxy = await Upgrading.start(server.url);
-    const chat = await ChatPage.open(proxy.url, allowed);
+    const chat = await ChatPage.open(proxy.url, allowed, (page) => page.clock.install());
     const { page } = chat;
     const script = () => page.evaluate(() => document.querySelector<HTMLScriptElement>("[type=module]")?.src);
     await chat.online();

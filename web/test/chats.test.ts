@@ -81,7 +81,7 @@ test("Page: an answer goes on in a chat that is not shown, and the list says so"
 test("Page: hundreds of chats are searched in titles and texts", options, async () => {
   const chat = await ChatPage.open(server.url);
   const { page } = chat;
-  await importFile(page, archive(400, 4000));
+  await importFile(page, archive(400, 1000));
   await page.getByText("400 chats are imported.").waitFor();
   assert.equal(await page.getByRole("region", { name: "Yesterday" }).getByRole("link").count(), 1);
   const search = page.getByRole("searchbox", { name: "Search chats" });

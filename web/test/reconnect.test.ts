@@ -158,7 +158,7 @@ test("Page: an answer that waits for a slot at a reload is asked for again, once
       body: JSON.stringify({ prompt: "Once", max_tokens: 50_000, ignore_eos: true }),
       signal: holding.signal,
     }).catch((error: Error) => error);
-    busy.slow();
+    const quick = busy.slow();
     await busy.runs(1);
     const chat = await ChatPage.open(busy.url, {}, seeded);
     const waiting = chat.page.locator('.message:last-child[data-phase="waiting"]');
@@ -170,6 +170,7 @@ test("Page: an answer that waits for a slot at a reload is asked for again, once
     await waiting.waitFor();
     holding.abort();
     assert.ok((await held) instanceof Error, "the slot was not held for so long");
+    quick();
     await wholeAnswer(chat.page);
     await busy.runs(0); // the one that was asked for first is not computed as well
     await chat.close();

@@ -143,6 +143,7 @@ export class Server {
     for (const end = Date.now() + patience; (await this.running()) !== n; ) {
       if (Date.now() > end)
         throw new Error(`the host still computes ${await this.running()} answers, not ${n}`);
+      await new Promise((again) => setTimeout(again, 20));
     }
   }
 

@@ -12,7 +12,8 @@ export const sum = (list: readonly number[]) => list.reduce((all, one) => all + 
 export async function tasksOf(page: Page, work: () => Promise<void>): Promise<number[]> {
   const browser = page.context().browser();
   if (browser === null) throw new Error("the page has no browser");
-  await browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline"] });
+  const categories = ["-*", "disabled-by-default-devtools.timeline"]; // without "-*" all others come along
+  await browser.startTracing(page, { categories });
   await work();
   const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
   return mainTasks(trace.traceEvents);
