@@ -191,12 +191,15 @@ test("Inspector: two answers side by side, the same seed without the plugin", {
 }, async () => {
   const chat = await inspected(banning);
   const { page } = chat;
+  await page.setViewportSize({ width: 1280, height: 400 }); // the button is far below the verdict
   await page.getByLabel(/^Write another, same seed/).selectOption({ label: "without plugin banned-phrases" });
   await page.getByRole("button", { name: "Write and compare" }).click();
   const verdict = page
     .getByRole("status")
     .filter({ hasText: /^They part at token \d+: ␣\w+ on one side, ␣frog on the other/ });
   await verdict.waitFor();
+  const { y = -1 } = (await verdict.boundingBox()) ?? {};
+  assert.ok(y > 0 && y < 400, `the verdict is at ${y}`);
   await chat.finished();
   const [one, other] = [1, 2].map((n) => page.getByRole("listbox", { name: `Tokens of version ${n}` }));
   assert.ok(one && other);

@@ -2,7 +2,7 @@
 
 // Chooses the answer to compare with, or has one written.
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import { t } from "../../language/language.ts";
 import type { Palette } from "../../trace/tokencolours.ts";
@@ -23,8 +23,13 @@ interface Props {
 /** Chooses an answer to compare with, or has one written, and shows both. */
 export function ComparePanel({ chat, id, reader, palette, compared, other }: Props) {
   const siblings = chat.tree.siblings(id);
+  const panel = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    // What was above it is gone, and the view may be where that was.
+    if (compared !== undefined) panel.current?.scrollIntoView();
+  }, [compared]);
   return (
-    <section class="compare" aria-label={t("Compare")}>
+    <section class="compare" aria-label={t("Compare")} ref={panel}>
       <div class="comparing">
         <label>
           {t("Compare with")}
