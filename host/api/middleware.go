@@ -133,9 +133,6 @@ func (s *service) fail(err error, c echo.Context) {
 	if errors.Is(err, refusal.ErrGone) || c.Response().Committed {
 		return
 	}
-	if errors.Is(err, echo.ErrMethodNotAllowed) { // of a route that takes what is left of a path
-		err = wire.WrongMethod(c, strings.TrimPrefix(c.Response().Header().Get(echo.HeaderAllow), "OPTIONS, "))
-	}
 	e := asError(err)
 	if e.Retry > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(e.Retry))
@@ -148,12 +145,31 @@ func (s *service) fail(err error, c echo.Context) {
 	}
 }
 
-// asError turns any error into one that says what a client may do.
+// asError turns any error into one that says what a client may do, those of the router too.
 func asError(err error) *refusal.Error {
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+	var routed *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &routed):
+		return refuseUnrouted(routed)
+	case errors.As(err, &tooLarge):
 		return wire.TooLarge(tooLarge.Limit)
 	}
 	return completion.AsError(err, "prompt")
+}
+
+// refuseUnrouted refuses a request that the router has no handler for.
+func refuseUnrouted(e *echo.HTTPError) *refusal.Error {
+	refused := refusal.Invalid("", "%v", e.Message)
+	switch e.Code {
+	case http.StatusNotFound:
+		refused.Kind, refused.Code = refusal.KindNotFound, "not_found"
+	case http.StatusMethodNotAllowed:
+		refused.Kind, refused.Code = refusal.KindWrongMethod, "method_not_allowed"
+	default: // echo has no others for a router
+		refused.Code = "http_error"
+	}
+	return refused
 }
 
 // headAsGet answers HEAD on all routes as GET is answered: net/http, which knows what was asked,

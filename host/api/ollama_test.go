@@ -125,7 +125,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/embed", `{"input":7,"dimensions":-1}`, 400, "dimensions is -1; it must be at least 1, or 0 for all"}, // before the model is asked
 		{"/api/generate", `{"prompt":"a","suffix":"b"}`, 400, "suffix is set, but this model cannot fill in the middle"},
 		{"/api/chat", `{"think":true,` + hello + `}`, 400, `think is true; the model "toy" does not think`},
-		{"/api/pull", `{"model":"llama3"}`, 404, "there is no POST /api/pull"},
+		{"/api/pull", `{"model":"llama3"}`, 404, "this server has no POST /api/pull"},
 	} {
 		status, _, text := r.call(http.MethodPost, tc.path, tc.body)
 		var got struct{ Error string }

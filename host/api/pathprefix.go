@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/refusal"
 )
 
 // serveBelow serves what is inside below Prefix, if there is one. The routes, the log and the
@@ -38,7 +37,7 @@ func (s *service) serveBelow(inside http.Handler, e *echo.Echo) http.Handler {
 // answerOutside answers what does not begin with the prefix.
 func (s *service) answerOutside(c echo.Context) error {
 	r := c.Request()
-	return &refusal.Error{Kind: refusal.KindNotFound, Code: "not_found", Message: fmt.Sprintf("there is no %s %.80s here: all paths of this server begin with %s/", r.Method, r.URL.Path, s.Prefix)}
+	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here: all paths of this server begin with %s/", r.Method, r.URL.Path, s.Prefix))
 }
 
 // toFolder sends a browser to the same address with a slash at its end.

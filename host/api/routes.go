@@ -201,7 +201,7 @@ func New(o Options) http.Handler {
 		metrics = echo.WrapHandler(o.Metrics)
 	}
 	e.GET("/metrics", metrics, wire.Errors(llamaserver.Error), s.authorize)
-	e.RouteNotFound(pageRoute, absent)
+	e.RouteNotFound(pageRoute, answerAbsent)
 	if o.UI != nil {
 		e.GET(pageRoute, s.servePageFile)
 	}
@@ -237,8 +237,12 @@ func answerRemoved(c echo.Context, err error) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// absent answers what no route takes.
-var absent = wire.AnswerAbsent("docs/openapi.yaml lists all routes")
+// answerAbsent answers what no route takes. The page takes every GET, so a method that a route does
+// not have is not found either.
+func answerAbsent(c echo.Context) error {
+	r := c.Request()
+	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here; docs/openapi.yaml lists all routes", r.Method, r.URL.Path))
+}
 
 // Dialect is an API that clients speak.
 type Dialect struct {
@@ -341,7 +345,7 @@ const pageRoute = "/*"
 // servePageFile serves the UI's files.
 func (s *service) servePageFile(c echo.Context) error {
 	if !ServePage(c.Response(), c.Request(), s.UI, s.OwnUI) {
-		return absent(c)
+		return answerAbsent(c)
 	}
 	return nil
 }

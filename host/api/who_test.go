@@ -62,6 +62,7 @@ var routeTable = []routeAccess{
 	{"POST", "/api/embed", client, answers, "", "{}"}, {"POST", "/api/embeddings", client, answers, "", "{}"}, {"POST", "/api/show", client, "", "", "{}"},
 	{"GET", "/api/tags", client, "", "", ""}, {"GET", "/api/ps", client, "", "", ""},
 	{"GET", "/api/version", client, "", "", ""},
+	{"GET", "/api/*", client, "", "", ""}, {"POST", "/api/*", client, "", "", ""}, {"DELETE", "/api/*", client, "", "", ""},
 	{"POST", "/completion", client, answers, "", "{}"}, {"POST", "/completions", client, answers, "", "{}"}, {"POST", "/infill", client, answers, "", "{}"},
 	{"POST", "/tokenize", client, poolOnly, "", "{}"}, {"POST", "/detokenize", client, poolOnly, "", "{}"}, {"POST", "/apply-template", client, poolOnly, "", "{}"},
 	{"POST", "/embedding", client, answers, "", "{}"}, {"POST", "/embeddings", client, answers, "", "{}"},

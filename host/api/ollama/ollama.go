@@ -39,12 +39,20 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/api/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodPost, Path: "/api/show", Handler: a.show, Body: showBody{}},
 	}
-	return append(routes,
+	routes = append(routes,
 		wire.Route{Method: http.MethodGet, Path: "/api/tags", Handler: a.tags},
 		wire.Route{Method: http.MethodGet, Path: "/api/ps", Handler: a.running},
-		wire.Route{Method: http.MethodGet, Path: "/api/version", Handler: a.version},
-		// What this server lacks makes, copies and sends models.
-		wire.Route{Method: echo.RouteNotFound, Path: "/api/*", Handler: wire.AnswerAbsent("models come from this server's model folder, see its command penstock model")})
+		wire.Route{Method: http.MethodGet, Path: "/api/version", Handler: a.version})
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		routes = append(routes, wire.Route{Method: method, Path: "/api/*", Handler: answerAbsent})
+	}
+	return routes
+}
+
+// answerAbsent answers the routes that this server lacks: those that make, copy and send models.
+func answerAbsent(c echo.Context) error {
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "not_found",
+		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; models come from its model folder, see its command penstock model"}
 }
 
 // Error is the wire.ErrorShape of the API. It has no place for the field at fault, so the message

@@ -30,37 +30,6 @@ func (r Route) TakesForm() bool {
 	return slices.ContainsFunc(Fields(r.Body), func(f Field) bool { return f.Type == fileType })
 }
 
-// AnswerAbsent answers what no route takes: another method's route, or none, with a remedy.
-func AnswerAbsent(remedy string) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if others := otherMethods(c); others != "" {
-			return WrongMethod(c, others)
-		}
-		return &refusal.Error{Kind: refusal.KindNotFound, Code: "not_found", Message: fmt.Sprintf("there is no %s %.80s here; %s", r.Method, r.URL.Path, remedy)}
-	}
-}
-
-// WrongMethod refuses a request whose path has a route for other methods only.
-func WrongMethod(c echo.Context, others string) error {
-	c.Response().Header().Set(echo.HeaderAllow, others)
-	return &refusal.Error{Kind: refusal.KindWrongMethod, Code: "method_not_allowed",
-		Message: fmt.Sprintf("%.80s is for %s, not for %s; docs/openapi.yaml lists all routes", c.Request().URL.Path, others, c.Request().Method)}
-}
-
-// otherMethods are those whose route for the same path is not the one that takes what is left.
-func otherMethods(c echo.Context) string {
-	var others []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		found := c.Echo().NewContext(c.Request(), nil)
-		c.Echo().Router().Find(method, echo.GetPath(c.Request()), found)
-		if found.Path() != c.Path() {
-			others = append(others, method)
-		}
-	}
-	return strings.Join(others, ", ")
-}
-
 const (
 	callerKey = "caller"
 	sentKey   = "sent"
