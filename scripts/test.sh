@@ -13,16 +13,16 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 70 the SDKs, the example plugins, and from an empty folder to a plugin'
-  'go 413 all Go packages, and whole hosts over HTTP'
-  'race 242 what goroutines share, with the race detector'
-  'web 329 the page, in a browser'
+  'plugins 72 the SDKs, the example plugins, and from an empty folder to a plugin'
+  'go 357 all Go packages, and whole hosts over HTTP'
+  'race 174 what goroutines share, with the race detector'
+  'web 232 the page, in a browser'
   'clients 25 official clients of other APIs'
-  'gaps 45 how long streams wait for others'
+  'gaps 40 how long streams wait for others'
 )
 
-# The processor time of all that this script has run so far, in seconds: on a busy machine it tells
-# more than the clock does.
+# The processor time of all that this script has run so far, in seconds, but for browsers, which no
+# test waits for: on a busy machine it tells more than the clock does.
 processor_time() { awk -v clock="$(getconf CLK_TCK)" '{ printf "%d", ($16 + $17) / clock }' "/proc/$$/stat"; }
 
 name() { cut -d ' ' -f 1 <<<"$1"; }

@@ -147,7 +147,7 @@ const tasks: Record<string, Task> = {
     async run(person, { page, answers }) {
       await person.click(answers.last().getByRole("button", { name: "Inspect" }));
       await person.click(page.getByRole("button", { name: /^Answer again with a token record/ }));
-      await person.click(page.getByRole("option").nth(2));
+      await person.click(page.getByRole("listbox").getByRole("option").nth(2));
       await page.getByRole("region", { name: "Candidates" }).waitFor();
     },
   },
