@@ -14,11 +14,11 @@ cd "$(dirname "$0")/.."
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
   'plugins 72 the SDKs, the example plugins, and from an empty folder to a plugin'
-  'go 357 all Go packages, and whole hosts over HTTP'
-  'race 174 what goroutines share, with the race detector'
-  'web 232 the page, in a browser'
-  'clients 25 official clients of other APIs'
-  'gaps 40 how long streams wait for others'
+  'go 384 all Go packages, and whole hosts over HTTP'
+  'race 222 what goroutines share, with the race detector'
+  'web 269 the page, in a browser'
+  'clients 23 official clients of other APIs'
+  'gaps 38 how long streams wait for others'
 )
 
 # The processor time of all that this script has run so far, in seconds, but for browsers, which no
