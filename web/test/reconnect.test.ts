@@ -8,6 +8,7 @@ import type { Page } from "playwright-core";
 import { ChatPage, ended, long, patience, useBrowser, withSettings } from "./browser.ts";
 import { LossyProxy } from "./proxy.ts";
 import { Server, useServer } from "./server.ts";
+import { allThere } from "./shared.ts";
 
 const question = "Tell me a story about a fox.";
 const tokens = 1500;
@@ -21,6 +22,7 @@ useBrowser();
 const server = useServer({ context: 60_000 });
 
 before(async () => {
+  await allThere();
   proxy = await LossyProxy.start(server.url);
   const chat = await ChatPage.open(server.url, {}, seeded);
   await chat.ask(question);
