@@ -30,7 +30,7 @@ const preferences = new Preferences(storage);
 followTheme(preferences.theme);
 keepPresses(document);
 hideComposedKeys(document);
-const store = await openChatStore((problem) => {
+const store = await openChatStore(storage, (problem) => {
   unkept.value = problem;
 });
 const app = new App(
@@ -64,17 +64,26 @@ const draw = () =>
 // that, which waits for this module.
 if (app.chats.list.value.length > 0) void loadMarkdown().then(draw, draw);
 else draw();
-document.addEventListener("visibilitychange", () => app.chats.flush());
+// Tokens with their records, then the answers that count them.
+const flush = () => {
+  app.traces.flush();
+  app.chats.flush();
+};
+document.addEventListener("visibilitychange", flush);
 window.addEventListener("beforeunload", () => {
+  flush(); // while the next page is fetched there is time to write; at its end there is none
   app.connection.leave(true);
   setTimeout(() => app.connection.leave(false), 2000); // the page stays after all, as with a download
 });
-window.addEventListener("pageshow", ({ persisted }) => persisted && app.connection.leave(false));
+window.addEventListener("pageshow", ({ persisted }) => {
+  if (!persisted) return;
+  store.comeBack();
+  app.connection.leave(false);
+});
 window.addEventListener("pagehide", () => {
   app.connection.leave(true);
-  app.traces.flush();
   app.answers.leave();
-  app.chats.flush();
+  store.leave();
 });
 followBuilds(app);
 void app.connection.connect();

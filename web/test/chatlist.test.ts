@@ -19,9 +19,12 @@ useBrowser();
 const server = useServer();
 
 /** A page at noon, with chats that are one day older than each other. */
-async function open(chats: number, size: BrowserContextOptions = {}) {
+async function open(chats: number, size: BrowserContextOptions = {}, script = "") {
   const noon = new Date().setHours(12, 0, 0, 0);
-  const chat = await ChatPage.open(server.url, size, (page) => page.clock.install({ time: noon }));
+  const chat = await ChatPage.open(server.url, size, async (page) => {
+    await page.addInitScript(script);
+    await page.clock.install({ time: noon });
+  });
   await chat.online();
   if (size.isMobile) await chat.page.getByRole("button", { name: "Open the sidebar" }).tap();
   await importFile(chat.page, archive(chats, 200, noon));
@@ -39,6 +42,26 @@ const shown = (page: Page) =>
         [...group.querySelectorAll(".entry .name")].map(({ textContent }) => textContent),
       ]),
     );
+
+test("Page: what is chosen in the moment in which the page is left is kept", options, async () => {
+  // Before the page's own listeners, which have no more time than this one.
+  const chat = await open(2, {}, 'addEventListener("pagehide", () => window.lastChoice?.click())');
+  const { page } = chat;
+  await page.getByRole("link", { name: "Chat number 1" }).click();
+  await page.getByText("Question 1", { exact: true }).waitFor();
+  for (const [item, group] of [
+    ["Pin", [["Pinned", ["Chat number 1"]]]],
+    ["Delete", []],
+  ] as const) {
+    await page.getByRole("button", { name: "Actions for Chat number 1" }).click({ force: true });
+    const choice = page.getByRole("menuitem", { name: item, exact: true });
+    await choice.evaluate((lastChoice) => void Object.assign(window, { lastChoice }));
+    await page.reload();
+    await page.getByRole("link", { name: "Chat number 0" }).waitFor();
+    assert.deepEqual(await shown(page), [...group, ["Today", ["Chat number 0"]]]);
+  }
+  assert.deepEqual(chat.complaints, []);
+});
 
 test("Page: chats are pinned, put into folders and duplicated, and stay so", options, async () => {
   const chat = await open(4);

@@ -3,6 +3,7 @@ import "fake-indexeddb/auto";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultSettings } from "../settings/settings.ts";
+import { CarefulStorage } from "../storage.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import { BrowserStore } from "./chatstore.ts";
 import type { Message } from "./message.ts";
@@ -23,9 +24,14 @@ const message = (id: string, of: string): Message => ({
   created: 1,
   content: id,
 });
+/** A storage that keeps what it is given until the test ends. */
+const small = () =>
+  new CarefulStorage(() => {
+    throw new DOMException("denied", "SecurityError");
+  });
 
 test("Store: chats and messages are kept, and go together", async () => {
-  const store = await BrowserStore.open((error) => assert.fail(String(error)), "test");
+  const store = await BrowserStore.open(small(), (error) => assert.fail(String(error)), "test");
   for (const id of ["a", "b"]) await store.keepChat(chat(id));
   for (const id of ["1", "2"]) await store.keepMessage(message(id, "a"));
   await store.keepMessage(message("3", "b"));
@@ -40,7 +46,7 @@ test("Store: chats and messages are kept, and go together", async () => {
   assert.deepEqual(await store.running(), []);
   store.close();
 
-  const again = await BrowserStore.open((error) => assert.fail(String(error)), "test");
+  const again = await BrowserStore.open(small(), (error) => assert.fail(String(error)), "test");
   assert.deepEqual(
     (await again.chats()).map((c) => c.id),
     ["a", "b"],
@@ -57,7 +63,7 @@ test("Store: chats and messages are kept, and go together", async () => {
 });
 
 test("Store: what is written in one turn is kept together", async () => {
-  const store = await BrowserStore.open((error) => assert.fail(String(error)), "turns");
+  const store = await BrowserStore.open(small(), (error) => assert.fail(String(error)), "turns");
   let changes = 0;
   const { transaction } = IDBDatabase.prototype;
   IDBDatabase.prototype.transaction = function (...args: Parameters<typeof transaction>) {
@@ -86,7 +92,7 @@ test("Store: what is written in one turn is kept together", async () => {
 
 test("Store: what cannot be written is told once, and never thrown", async () => {
   const problems: string[] = [];
-  const store = await BrowserStore.open((error) => problems.push(String(error)), "closed");
+  const store = await BrowserStore.open(small(), (error) => problems.push(String(error)), "closed");
   await store.keepMessage(message("1", "a"));
   store.close(); // as a newer page in another tab has it
   await store.removeMessages(["1"]);
@@ -96,12 +102,63 @@ test("Store: what cannot be written is told once, and never thrown", async () =>
   assert.ok(!store.lasts);
 });
 
+test("Store: what is under way when the page is left is there at the next visit", async () => {
+  const storage = small();
+  const leave = async (...change: ((store: BrowserStore) => Promise<void>)[]) => {
+    const store = await BrowserStore.open(storage, () => {}, "left");
+    const changes = change.map((make) => make(store));
+    store.leave();
+    store.close(); // drops what is under way, as the end of a page does
+    await Promise.all(changes);
+  };
+  const first = await BrowserStore.open(storage, problem, "left");
+  for (const id of ["a", "b"]) await first.add(chat(id), [message(`${id}1`, id), message(`${id}2`, id)]);
+  first.close();
+  await leave(
+    (store) => store.keepChat({ ...chat("a"), title: "new" }),
+    (store) => store.keepMessage(message("a3", "a")),
+    (store) => store.removeMessages(["a1"]),
+    (store) => store.sweep(),
+  );
+  await leave((store) => store.keepMessage({ ...message("b1", "b"), content: "new" })); // beside the former
+  await leave((store) => store.remove("b"));
+
+  const again = await BrowserStore.open(storage, problem, "left");
+  assert.deepEqual(
+    (await again.chats()).map(({ id, title }) => [id, title]),
+    [["a", "new"]],
+  );
+  assert.deepEqual(
+    (await again.messages("a")).map(({ id }) => id),
+    ["a2", "a3"],
+  );
+  assert.deepEqual(await again.messages("b"), []);
+  await again.keepChat(chat("a"));
+  again.leave(); // with nothing under way
+  again.close();
+  const last = await BrowserStore.open(storage, problem, "left");
+  assert.equal((await last.chats())[0]?.title, "a", "what was taken up once is not taken up again");
+  last.close();
+});
+
+test("Store: what a page cannot have left behind is no harm", async () => {
+  for (const left of ["{", "3", '[null, 3, {"put": "chat"}, {"remove": "messages", "ids": [{}]}]']) {
+    const storage = small();
+    storage.setItem("penstock.unwritten", left);
+    const store = await BrowserStore.open(storage, problem, "harmless");
+    assert.deepEqual(await store.chats(), []);
+    await store.keepChat(chat("a"));
+    await store.remove("a");
+    store.close();
+  }
+});
+
 const picture = (file: string) => ({ name: "p", file, type: "image/png", size: 3 });
 const bytes = () => new Blob(["abc"], { type: "image/png" });
 const problem = (error: unknown) => assert.fail(String(error));
 
 test("Store: a picture is kept with its message, once for all, until no message has it", async () => {
-  const store = await BrowserStore.open(problem, "pictures");
+  const store = await BrowserStore.open(small(), problem, "pictures");
   store.hold("f", bytes());
   store.hold("g", bytes());
   assert.equal(await (await store.file("f"))?.text(), "abc", "it can be shown before it is sent");
@@ -109,7 +166,7 @@ test("Store: a picture is kept with its message, once for all, until no message 
   await store.keepMessage({ ...message("2", "b"), files: [{ name: "t", text: "x" }, picture("f")] });
   await store.keepChat(chat("a"));
   store.close();
-  const again = await BrowserStore.open(problem, "pictures");
+  const again = await BrowserStore.open(small(), problem, "pictures");
   assert.deepEqual((await again.messages("a"))[0]?.files, [picture("f"), picture("g"), picture("f")]);
   await again.remove("a");
   await again.sweep();
@@ -126,7 +183,7 @@ test("Store: a picture is kept with its message, once for all, until no message 
 });
 
 test("Store: a chat that is put back as nothing may keep its pictures has them", async () => {
-  const store = await BrowserStore.open(problem, "undo");
+  const store = await BrowserStore.open(small(), problem, "undo");
   store.hold("f", bytes());
   const kept = { ...message("1", "a"), files: [picture("f")] };
   await store.add(chat("a"), [kept]);
@@ -151,7 +208,7 @@ test("Store: the database of an earlier page is opened, and takes pictures", asy
     opening.onsuccess = done;
   });
   opening.result.close();
-  const store = await BrowserStore.open(problem, "earlier");
+  const store = await BrowserStore.open(small(), problem, "earlier");
   assert.equal((await store.messages("a"))[0]?.content, "1");
   store.hold("f", bytes());
   await store.keepMessage({ ...message("2", "a"), files: [picture("f")] });

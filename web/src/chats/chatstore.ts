@@ -3,6 +3,7 @@
 // Keeps chats in IndexedDB, or in memory where the browser has none.
 import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
 import { t } from "../language/language.ts";
+import type { SmallStorage } from "../storage.ts";
 import type { ChatInfo } from "./chatinfo.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./cleanchat.ts";
 import { type Message, mediaOf } from "./message.ts";
@@ -38,6 +39,10 @@ export interface ChatStore {
    * put back.
    */
   sweep(): Promise<void>;
+  /** The page is being left: what is not written yet is there at the next visit all the same. */
+  leave(): void;
+  /** The page was left and is shown again as it was. */
+  comeBack(): void;
 }
 
 interface Schema extends DBSchema {
@@ -51,25 +56,42 @@ type Kept = Message & { has?: string[] };
 
 const stores = ["chats", "messages", "files"] as const;
 
-/** A step of a change of the stores. */
-type Write = (change: IDBPTransaction<Schema, typeof stores, "readwrite">) => Promise<unknown>;
+type Change = IDBPTransaction<Schema, typeof stores, "readwrite">;
+
+/** A step of a change of the stores: what is put, or what goes. */
+type Write =
+  | { put: "chat"; chat: ChatInfo }
+  | { put: "message"; message: Message }
+  | { remove: "messages"; ids: readonly string[] }
+  | { remove: "chat"; id: string }
+  | { remove: "files" }; // those that no message has
+
+const unwritten = "penstock.unwritten"; // the writes that were under way when pages were left
 
 /** The chats of this browser, in its IndexedDB. */
 export class BrowserStore implements ChatStore {
   private failing = false;
   private turn: { writes: Write[]; written: Promise<void> } | undefined;
   private readonly held = new Map<string, Blob>(); // files that are not written yet
+  private readonly underWay = new Set<Write>();
 
   private constructor(
     private readonly db: IDBPDatabase<Schema>,
+    private readonly storage: SmallStorage,
     private readonly problem: (error: unknown) => void,
-  ) {}
+  ) {
+    this.comeBack(); // before anything is read
+  }
 
   /**
    * problem gets the first of the errors in writing. Throws where the browser has no IndexedDB, or
    * lends it to nobody.
    */
-  static async open(problem: (error: unknown) => void, name = "penstock"): Promise<BrowserStore> {
+  static async open(
+    storage: SmallStorage,
+    problem: (error: unknown) => void,
+    name = "penstock",
+  ): Promise<BrowserStore> {
     const db = await openDB<Schema>(name, 2, {
       upgrade(db, before, _now, change) {
         if (before < 1) {
@@ -83,7 +105,7 @@ export class BrowserStore implements ChatStore {
       },
       blocking: (_now, _wanted, event) => (event.target as IDBDatabase).close(), // a newer page in another tab
     });
-    return new BrowserStore(db, problem);
+    return new BrowserStore(db, storage, problem);
   }
 
   get lasts(): boolean {
@@ -107,31 +129,26 @@ export class BrowserStore implements ChatStore {
   }
 
   keepChat(chat: ChatInfo): Promise<void> {
-    return this.soon((change) => change.objectStore("chats").put(chat));
+    return this.soon({ put: "chat", chat });
   }
 
   keepMessage(message: Message): Promise<void> {
-    return this.soon(this.putting(message));
+    return this.soon({ put: "message", message });
   }
 
   removeMessages(ids: readonly string[]): Promise<void> {
-    return this.soon((change) => Promise.all(ids.map((id) => change.objectStore("messages").delete(id))));
+    return this.soon({ remove: "messages", ids });
   }
 
   async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
     await this.write([
-      (change) => change.objectStore("chats").put(chat),
-      ...messages.map((message) => this.putting(message)),
+      { put: "chat", chat },
+      ...messages.map((message): Write => ({ put: "message", message })),
     ]);
   }
 
   remove(chat: string): Promise<void> {
-    return this.soon(async (change) => {
-      const messages = change.objectStore("messages");
-      const keys = await messages.index("chat").getAllKeys(chat);
-      const gone = [...keys.map((key) => messages.delete(key)), change.objectStore("chats").delete(chat)];
-      await Promise.all(gone);
-    });
+    return this.soon({ remove: "chat", id: chat });
   }
 
   hold(file: string, bytes: Blob): void {
@@ -143,35 +160,27 @@ export class BrowserStore implements ChatStore {
   }
 
   sweep(): Promise<void> {
-    return this.soon(async (change) => {
-      const files = change.objectStore("files");
-      const users = change.objectStore("messages").index("file");
-      const unused = async (file: string) => (await users.count(file)) === 0 && files.delete(file);
-      await Promise.all((await files.getAllKeys()).map(unused));
-    });
+    return this.soon({ remove: "files" });
+  }
+
+  /**
+   * A browser drops the changes that a page has under way when it leaves it, and finds no time for
+   * new ones. Its small storage is written at once.
+   */
+  leave(): void {
+    if (this.underWay.size === 0) return;
+    const writes = [...readWrites(this.storage), ...this.underWay];
+    this.storage.setItem(unwritten, JSON.stringify(writes));
+  }
+
+  comeBack(): void {
+    const writes = readWrites(this.storage);
+    this.storage.removeItem(unwritten);
+    for (const write of writes) void this.soon(write);
   }
 
   close(): void {
     this.db.close();
-  }
-
-  /** Puts a message with those of its files that are not written yet. */
-  private putting(message: Message): Write {
-    const has = [...new Set(mediaOf([message]).map(({ file }) => file))];
-    return async (change) => {
-      const fresh = has.flatMap((file) => {
-        const bytes = this.held.get(file);
-        return bytes === undefined ? [] : [change.objectStore("files").put(bytes, file)];
-      });
-      const kept: Kept = has.length > 0 ? { ...message, has } : message;
-      await Promise.all([change.objectStore("messages").put(kept), ...fresh]);
-      void change.done.then(
-        () => {
-          for (const file of has) this.held.delete(file);
-        },
-        () => {}, // told by who began the change; the files stay in memory
-      );
-    };
   }
 
   /**
@@ -185,17 +194,55 @@ export class BrowserStore implements ChatStore {
       const flush = async () => {
         this.turn = undefined;
         await this.write(writes).catch((error) => this.fail(error));
+        for (const write of writes) this.underWay.delete(write);
       };
       this.turn = { writes, written: Promise.resolve().then(flush) };
     }
     this.turn.writes.push(write);
+    this.underWay.add(write);
     return this.turn.written;
   }
 
   /** Does all the writes, or none. */
   private async write(writes: readonly Write[]): Promise<void> {
     const change = this.db.transaction(stores, "readwrite");
-    await Promise.all([...writes.map((write) => write(change)), change.done]);
+    await Promise.all([...writes.map((write) => this.perform(change, write)), change.done]);
+  }
+
+  private async perform(change: Change, write: Write): Promise<unknown> {
+    const [chats, messages] = [change.objectStore("chats"), change.objectStore("messages")];
+    if ("put" in write) return write.put === "chat" ? chats.put(write.chat) : this.put(change, write.message);
+    switch (write.remove) {
+      case "messages":
+        return Promise.all(write.ids.map((id) => messages.delete(id)));
+      case "chat": {
+        const ids = await messages.index("chat").getAllKeys(write.id);
+        return Promise.all([...ids.map((id) => messages.delete(id)), chats.delete(write.id)]);
+      }
+      case "files": {
+        const files = change.objectStore("files");
+        const users = messages.index("file");
+        const unused = async (file: string) => (await users.count(file)) === 0 && files.delete(file);
+        return Promise.all((await files.getAllKeys()).map(unused));
+      }
+    }
+  }
+
+  /** Puts a message with those of its files that are not written yet. */
+  private async put(change: Change, message: Message): Promise<void> {
+    const has = [...new Set(mediaOf([message]).map(({ file }) => file))];
+    const fresh = has.flatMap((file) => {
+      const bytes = this.held.get(file);
+      return bytes === undefined ? [] : [change.objectStore("files").put(bytes, file)];
+    });
+    const kept: Kept = has.length > 0 ? { ...message, has } : message;
+    await Promise.all([change.objectStore("messages").put(kept), ...fresh]);
+    void change.done.then(
+      () => {
+        for (const file of has) this.held.delete(file);
+      },
+      () => {}, // told by who began the change; the files stay in memory
+    );
   }
 
   private fail(error: unknown): void {
@@ -258,14 +305,19 @@ export class MemoryStore implements ChatStore {
   }
 
   async sweep(): Promise<void> {} // drafts have files, too, and all goes with the page
+  leave(): void {}
+  comeBack(): void {}
 }
 
 /**
  * The best store that this browser has. tell gets a sentence for the reader if chats are not kept.
  */
-export async function openChatStore(tell: (problem: string) => void): Promise<ChatStore> {
+export async function openChatStore(
+  storage: SmallStorage,
+  tell: (problem: string) => void,
+): Promise<ChatStore> {
   try {
-    return await BrowserStore.open((error) => tell(unkept(error)));
+    return await BrowserStore.open(storage, (error) => tell(unkept(error)));
   } catch {
     tell(
       t("This browser keeps nothing for this page: chats are gone when it is closed. Export those you need."),
@@ -282,6 +334,27 @@ function unkept(error: unknown): string {
     : t("The browser does not keep what is written from now on ({error}). Export the chats you need.", {
         error: `${error}`,
       });
+}
+
+/** The writes that pages left behind, those that are what they should be. */
+function readWrites(storage: SmallStorage): Write[] {
+  let writes: unknown;
+  try {
+    writes = JSON.parse(storage.getItem(unwritten) ?? "[]");
+  } catch {
+    return [];
+  }
+  return Array.isArray(writes) ? writes.map(cleanWrite).filter((write) => write !== undefined) : [];
+}
+
+function cleanWrite(write: Record<string, unknown> | null): Write | undefined {
+  const [chat, message] = [cleanChat(write?.chat), cleanMessage(write?.message)];
+  if (write?.put === "chat" && chat !== undefined) return { put: "chat", chat };
+  if (write?.put === "message" && message !== undefined) return { put: "message", message };
+  if (write?.remove === "chat" && typeof write.id === "string") return { remove: "chat", id: write.id };
+  if (write?.remove === "messages" && Array.isArray(write.ids))
+    return { remove: "messages", ids: write.ids.filter((id) => typeof id === "string") };
+  return undefined; // unused files are looked for at each visit anyway
 }
 
 function cleaned(messages: readonly unknown[]): Message[] {

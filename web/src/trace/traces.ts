@@ -69,7 +69,7 @@ export class Traces {
       .catch(() => {}); // there is no room, or this browser keeps nothing
   }
 
-  /** Writes what is not written yet: the page is left. */
+  /** Writes what is not written yet, as the page may be left. */
   flush(): void {
     for (const recording of this.recordings.values()) void recording.write();
   }
