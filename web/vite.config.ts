@@ -72,13 +72,36 @@ const ours = (path: string) => fileURLToPath(new URL(path, import.meta.url));
  * What the page needs first is one file, however many of its parts use modules of it as well: many
  * small ones compress worse. Rollup takes along what the named module imports.
  */
-const firstLoad = (id: string, { getModuleInfo }: Rollup.ManualChunkMeta) =>
-  getModuleInfo(id)?.isEntry ? "first" : undefined;
+const firstLoad = (id: string, { getModuleInfo }: Rollup.ManualChunkMeta) => {
+  if (id === ours("src/language/language.ts")) return texts;
+  return getModuleInfo(id)?.isEntry ? "first" : undefined;
+};
+
+const texts = "language"; // the chunk of that name
+
+/**
+ * Has the module of the reader's language begin by itself. As a part of the others it would ask for
+ * its table of texts only when all of them are there.
+ */
+const textsAtOnce: Plugin = {
+  name: "texts-at-once",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle = {} }) =>
+      Object.values(bundle)
+        .filter((file) => file.type === "chunk" && file.name === texts)
+        .map(({ fileName }) => ({
+          tag: "script",
+          injectTo: "head" as const,
+          attrs: { type: "module", async: true, crossorigin: true, src: `./${fileName}` },
+        })),
+  },
+};
 
 // The Content Security Policy comes from the host (host/api/routes.go).
 export default defineConfig({
   base: "./", // works below any path a reverse proxy may choose
-  plugins: [oneFontFormat, serviceWorker, packed],
+  plugins: [oneFontFormat, textsAtOnce, serviceWorker, packed],
   resolve: {
     alias: [
       { find: /^entities$/, replacement: ours("src/text/entities.ts") },
