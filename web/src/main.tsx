@@ -77,9 +77,10 @@ window.addEventListener("beforeunload", () => {
 });
 window.addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
-  store.comeBack();
+  store.takeOver();
   app.connection.leave(false);
 });
+window.addEventListener("storage", () => store.takeOver()); // a page in another tab may have been left
 window.addEventListener("pagehide", () => {
   app.connection.leave(true);
   app.answers.leave();

@@ -60,6 +60,16 @@ test("Page: what is chosen in the moment in which the page is left is kept", opt
     await page.getByRole("link", { name: "Chat number 0" }).waitFor();
     assert.deepEqual(await shown(page), [...group, ["Today", ["Chat number 0"]]]);
   }
+  // A page in another tab writes it at once, so that it never comes after what is newer.
+  const other = await page.context().newPage();
+  await other.goto(server.url);
+  await other.getByRole("link", { name: "Chat number 0" }).waitFor();
+  const left = JSON.stringify([{ put: "chat", chat: { id: "left", title: "Left" } }]);
+  await page.evaluate((writes) => localStorage.setItem("penstock.unwritten", writes), left);
+  await page.waitForFunction(() => localStorage.getItem("penstock.unwritten") === null);
+  await other.evaluate(() => 0); // the other page has begun to write, and the next one reads after it
+  await page.reload();
+  await page.getByRole("link", { name: "Left" }).waitFor();
   assert.deepEqual(chat.complaints, []);
 });
 

@@ -41,8 +41,8 @@ export interface ChatStore {
   sweep(): Promise<void>;
   /** The page is being left: what is not written yet is there at the next visit all the same. */
   leave(): void;
-  /** The page was left and is shown again as it was. */
-  comeBack(): void;
+  /** Writes what pages that were left had under way: this one, shown again as it was, or another. */
+  takeOver(): void;
 }
 
 interface Schema extends DBSchema {
@@ -80,7 +80,7 @@ export class BrowserStore implements ChatStore {
     private readonly storage: SmallStorage,
     private readonly problem: (error: unknown) => void,
   ) {
-    this.comeBack(); // before anything is read
+    this.takeOver(); // before anything is read
   }
 
   /**
@@ -173,7 +173,7 @@ export class BrowserStore implements ChatStore {
     this.storage.setItem(unwritten, JSON.stringify(writes));
   }
 
-  comeBack(): void {
+  takeOver(): void {
     const writes = readWrites(this.storage);
     this.storage.removeItem(unwritten);
     for (const write of writes) void this.soon(write);
@@ -306,7 +306,7 @@ export class MemoryStore implements ChatStore {
 
   async sweep(): Promise<void> {} // drafts have files, too, and all goes with the page
   leave(): void {}
-  comeBack(): void {}
+  takeOver(): void {}
 }
 
 /**
