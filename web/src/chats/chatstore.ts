@@ -174,6 +174,7 @@ export class BrowserStore implements ChatStore {
   }
 
   takeOver(): void {
+    if (this.failing) return; // another page may write it
     const writes = readWrites(this.storage);
     this.storage.removeItem(unwritten);
     for (const write of writes) void this.soon(write);
