@@ -41,7 +41,7 @@ export interface ChatStore {
   sweep(): Promise<void>;
   /** The page is being left: what is not written yet is there at the next visit all the same. */
   leave(): void;
-  /** Writes what pages that were left had under way: this one, shown again as it was, or another. */
+  /** Writes what was under way when pages were left: this one, shown again as it was, or others. */
   takeOver(): void;
 }
 
