@@ -78,11 +78,12 @@ test("Page: with several models a chat has one of them", options, async () => {
   await chat.ask("Hello!"); // without choosing
   assert.match(await words(await chat.finished()), /\d+ tokens?/);
   await choose(chat.page.locator("#model"), "pear");
+  const pear = chat.page.getByRole("button", { name: "Model: pear" });
+  await pear.waitFor();
   const asked = chat.page.waitForResponse(/v1\/models/);
   await chat.page.reload();
   await asked;
   await chat.online();
-  const pear = chat.page.getByRole("button", { name: "Model: pear" });
   await pear.waitFor(); // it is kept
   await chat.ask("And now?");
   await chat.finished();
