@@ -49,6 +49,21 @@ constexpr bool loads_f16 = false;
 
 inline floats load(const float * from) { return *reinterpret_cast<const floats *>(from); }
 
+// a*b + c, rounded once where the CPU has an instruction for it. Left to the compiler it depends on
+// what is around it: for AMD's CPUs GCC makes of some sums a multiplication and an addition, which
+// round twice, and so a row alone had other bits than among others.
+inline floats fma(float a, floats b, floats c) {
+#if defined(__AVX512F__)
+    return (floats)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c);
+#elif defined(__AVX__) && defined(__FMA__)
+    return (floats)_mm256_fmadd_ps(_mm256_set1_ps(a), (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (floats)vfmaq_n_f32((float32x4_t)c, (float32x4_t)b, a);
+#else
+    return a * b + c;
+#endif
+}
+
 inline floats load(const ggml_fp16_t * from) {
 #if defined(__AVX512F__)
     return (floats)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from)));
@@ -279,7 +294,7 @@ void score_halves(const float * queries, int64_t width, const tile_rows<T> & key
             eight_columns(keys, c, d, columns);
             for (int i = 0; i < 8; i++) {
                 for (int r = 0; r < R; r++) {
-                    sums[r] += queries[r * width + d + i] * columns[i];
+                    sums[r] = fma(queries[r * width + d + i], columns[i], sums[r]);
                 }
             }
         }
@@ -403,7 +418,7 @@ void multiply(const float * left, int64_t left_width, int64_t depth, const Rows 
         }
         for (int r = 0; r < R; r++) {
             for (int i = 0; i < V; i++) {
-                sums[r][i] += left[r * left_width + k] * row[i];
+                sums[r][i] = fma(left[r * left_width + k], row[i], sums[r][i]);
             }
         }
     }
