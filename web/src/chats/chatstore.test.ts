@@ -122,11 +122,21 @@ test("Store: what is under way when the page is left is there at the next visit"
   );
   await leave((store) => store.keepMessage({ ...message("b1", "b"), content: "new" })); // beside the former
   await leave((store) => store.remove("b"));
+  const third = await BrowserStore.open(storage, problem, "left");
+  const added = third.add(chat("c"), [message("c1", "c")]); // as when what was removed is put back
+  third.leave();
+  await added;
+  await third.remove("c");
+  third.close();
 
   const again = await BrowserStore.open(storage, problem, "left");
   assert.deepEqual(
     (await again.chats()).map(({ id, title }) => [id, title]),
-    [["a", "new"]],
+    [
+      ["a", "new"],
+      ["c", "c"],
+    ],
+    "what was under way is all there",
   );
   assert.deepEqual(
     (await again.messages("a")).map(({ id }) => id),

@@ -168,9 +168,9 @@ export class BrowserStore implements ChatStore {
    * new ones. Its small storage is written at once.
    */
   leave(): void {
-    if (this.underWay.size === 0) return;
-    const writes = [...readWrites(this.storage), ...this.underWay];
-    this.storage.setItem(unwritten, JSON.stringify(writes));
+    const writes = [...this.underWay, ...(this.turn?.writes ?? [])];
+    if (writes.length === 0) return;
+    this.storage.setItem(unwritten, JSON.stringify([...readWrites(this.storage), ...writes]));
   }
 
   takeOver(): void {
@@ -195,19 +195,22 @@ export class BrowserStore implements ChatStore {
       const flush = async () => {
         this.turn = undefined;
         await this.write(writes).catch((error) => this.fail(error));
-        for (const write of writes) this.underWay.delete(write);
       };
       this.turn = { writes, written: Promise.resolve().then(flush) };
     }
     this.turn.writes.push(write);
-    this.underWay.add(write);
     return this.turn.written;
   }
 
   /** Does all the writes, or none. */
   private async write(writes: readonly Write[]): Promise<void> {
-    const change = this.db.transaction(stores, "readwrite");
-    await Promise.all([...writes.map((write) => this.perform(change, write)), change.done]);
+    for (const write of writes) this.underWay.add(write);
+    try {
+      const change = this.db.transaction(stores, "readwrite");
+      await Promise.all([...writes.map((write) => this.perform(change, write)), change.done]);
+    } finally {
+      for (const write of writes) this.underWay.delete(write);
+    }
   }
 
   private async perform(change: Change, write: Write): Promise<unknown> {
