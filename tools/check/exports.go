@@ -252,8 +252,9 @@ func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interfac
 			if !ok {
 				continue
 			}
+			methods := methodsOf(named)
 			for _, in := range interfaces {
-				if implements(named, in) {
+				if implements(named, methods, in) {
 					markMethods(named, in, used)
 				}
 			}
@@ -261,9 +262,26 @@ func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interfac
 	}
 }
 
-// implements assumes that a generic type does: only its instances could tell.
-func implements(t *types.Named, in *types.Interface) bool {
-	return t.TypeParams().Len() > 0 || types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
+func methodsOf(t *types.Named) map[string]bool {
+	methods := map[string]bool{}
+	for selection := range types.NewMethodSet(types.NewPointer(t)).Methods() {
+		methods[selection.Obj().Name()] = true
+	}
+	return methods
+}
+
+// implements assumes that a generic type does: only its instances could tell. Nearly all types lack
+// a method of nearly all interfaces, which their names tell at once.
+func implements(t *types.Named, methods map[string]bool, in *types.Interface) bool {
+	if t.TypeParams().Len() > 0 {
+		return true
+	}
+	for method := range in.Methods() {
+		if !methods[method.Name()] {
+			return false
+		}
+	}
+	return types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
 }
 
 func markMethods(t *types.Named, in *types.Interface, used map[types.Object]bool) {
