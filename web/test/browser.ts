@@ -22,14 +22,13 @@ const candidates = [
 export const patience = Number(process.env.TEST_PATIENCE ?? 120_000);
 
 // Features of Chromium that are off: those that Playwright switches off, since Chromium takes only
-// the last list, and two that make pages nobody asked for, which took most of the time that a new
-// context needs: the suggestions below the address field, and a process for a page to come.
+// the last list, and the suggestions below the address field, two pages for each window, which
+// took most of the time that a new context needs.
 const off = [
   ...["AvoidUnnecessaryBeforeUnloadCheckSync", "BoundaryEventDispatchTracksNodeRemoval"],
   ...["DestroyProfileOnBrowserClose", "DialMediaRouteProvider", "GlobalMediaControls", "HttpsUpgrades"],
   ...["LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding", "RenderDocument"],
-  ...["SpareRendererForSitePerProcess", "ThirdPartyStoragePartitioning", "Translate"],
-  ...["WebUIOmniboxAimPopup", "WebUIOmniboxPopup"],
+  ...["ThirdPartyStoragePartitioning", "Translate", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup"],
 ];
 
 /** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
