@@ -75,12 +75,14 @@ func reportUnused(unused []export, excepted map[string]string) []string {
 }
 
 func findUnused(packages []*typedPackage) []export {
-	used := map[types.Object]bool{}
-	interfaces := wellKnown()
+	used, interfaces := map[types.Object]bool{}, map[*types.Interface]bool{}
+	for _, in := range wellKnown() {
+		interfaces[in] = true
+	}
 	for _, p := range packages {
 		if !p.isTest() {
 			p.collectUses(used)
-			interfaces = append(interfaces, p.interfaces()...)
+			p.collectInterfaces(interfaces)
 		}
 	}
 	useEnums(packages, used)
@@ -193,13 +195,12 @@ func origin(object types.Object) types.Object {
 	return object
 }
 
-// interfaces lists the interfaces in the package's code, and those of the packages that it
+// collectInterfaces adds the interfaces in the package's code, and those of the packages that it
 // imports: functions there may look for them in a value.
-func (p *typedPackage) interfaces() []*types.Interface {
-	var found []*types.Interface
+func (p *typedPackage) collectInterfaces(found map[*types.Interface]bool) {
 	add := func(t types.Type) {
 		if in, ok := t.Underlying().(*types.Interface); ok && in.NumMethods() > 0 {
-			found = append(found, in)
+			found[in] = true
 		}
 	}
 	for _, tv := range p.info.Types {
@@ -215,7 +216,6 @@ func (p *typedPackage) interfaces() []*types.Interface {
 			}
 		}
 	}
-	return found
 }
 
 // wellKnown lists error, and the interfaces without a name that package errors looks for.
@@ -241,7 +241,7 @@ func wellKnown() []*types.Interface {
 
 // useThroughInterfaces marks the methods, embedded ones included, by which a type implements one
 // of the interfaces.
-func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interface, used map[types.Object]bool) {
+func useThroughInterfaces(packages []*typedPackage, interfaces map[*types.Interface]bool, used map[types.Object]bool) {
 	for _, p := range packages {
 		for _, name := range p.types.Scope().Names() {
 			t, ok := p.types.Scope().Lookup(name).(*types.TypeName)
@@ -252,9 +252,8 @@ func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interfac
 			if !ok {
 				continue
 			}
-			methods := methodsOf(named)
-			for _, in := range interfaces {
-				if implements(named, methods, in) {
+			for in := range interfaces {
+				if implements(named, in) {
 					markMethods(named, in, used)
 				}
 			}
@@ -262,26 +261,9 @@ func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interfac
 	}
 }
 
-func methodsOf(t *types.Named) map[string]bool {
-	methods := map[string]bool{}
-	for selection := range types.NewMethodSet(types.NewPointer(t)).Methods() {
-		methods[selection.Obj().Name()] = true
-	}
-	return methods
-}
-
-// implements assumes that a generic type does: only its instances could tell. Nearly all types lack
-// a method of nearly all interfaces, which their names tell at once.
-func implements(t *types.Named, methods map[string]bool, in *types.Interface) bool {
-	if t.TypeParams().Len() > 0 {
-		return true
-	}
-	for method := range in.Methods() {
-		if !methods[method.Name()] {
-			return false
-		}
-	}
-	return types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
+// implements assumes that a generic type does: only its instances could tell.
+func implements(t *types.Named, in *types.Interface) bool {
+	return t.TypeParams().Len() > 0 || types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
 }
 
 func markMethods(t *types.Named, in *types.Interface, used map[types.Object]bool) {
