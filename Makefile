@@ -258,7 +258,7 @@ RACED := ./host/access ./host/api ./host/api/answerlog ./host/api/socket ./host/
 	./host/plugin/stage ./host/recording ./host/remote ./host/residency ./host/telemetry ./scheduler ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
 MEETING := Hammer|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
-ALONE := RandomWork|RandomCells|NeverRight|AllTemplates|GPU_|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork
+ALONE := RandomWork|RandomCells|NeverRight|AllTemplates|GPU_|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork|SameEvents|TestSpeculate_|TestStage_Conforms
 TEST_FILES = $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(RACED))
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 RACE := GORACE=atexit_sleep_ms=0
@@ -269,13 +269,16 @@ RACING := -race -gcflags=all=-dwarf=false
 # knows it, and runs what draws from it again on the next day.
 export PENSTOCK_TEST_SEED ?= $(shell date -u +%Y%m%d000000)
 GO_TEST := test -vet=off -timeout $(TEST_TIMEOUT)
+# One package more at a time than there are processors: now and then one waits, or is linked.
+MORE := -p $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 PYTEST := -m pytest --quiet -p no:cacheprovider
 
 .PHONY: test-go test-race test-web test-clients test-gaps
+# What takes longest comes first, so that nothing of it is left to run alone.
 test-go:
-	go $(GO_TEST) -skip 'FromEmptyFolder|TestGoldenCases' $$(go list ./... | grep -vxFf <(go list $(RACED)))
-	go $(GO_TEST) -run '$(ALONE)' $$(grep -lE 'func Test\w*($(ALONE))' $(TEST_FILES) | xargs -n 1 dirname | sort -u)
-	go -C tests $(GO_TEST) -count 1 -skip HoldUpNobody ./... # go's test cache sees neither documents nor programs outside the module
+	go $(GO_TEST) $(MORE) -skip 'FromEmptyFolder|TestGoldenCases' ./native $$(go list ./... | grep -vxFf <(go list $(RACED) ./native))
+	go $(GO_TEST) $(MORE) -run '$(ALONE)' $$(grep -lE 'func Test\w*($(ALONE))' $(TEST_FILES) | xargs -n 1 dirname | sort -u)
+	go -C tests $(GO_TEST) $(MORE) -count 1 -skip HoldUpNobody ./plugins ./peer ./... # go's test cache sees neither documents nor programs outside the module
 
 test-race:
 	$(RACE) go $(GO_TEST) $(RACING) -skip '$(ALONE)' $(RACED)

@@ -61,28 +61,18 @@ generated() {
   [ "$before" = "$after" ] || { printf 'go generate changed files: commit what it wrote\n'; git diff --stat; return 1; }
 }
 
-# Each C++ compiler once, whatever names it has.
-compilers() {
-  compgen -c | grep -xE '(c|g|clang)\+\+(-[0-9]+)?' | sort -u | while read -r name; do
-    printf '%s\t%s\n' "$("$name" --version | sed '1!d; s/^[cg]++[^ ]* //')" "$name"
-  done | sort -u -t $'\t' -k 1,1 | cut -f 2
-}
-
-# The kernels are built for the CPU that builds them, by one compiler: here they are tried for the
-# others, by each that is installed.
+# The kernels are built for the CPU that builds them: here they are tried for the others. Other
+# compilers do so in `make compilers`.
 kernels_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
-  local ggml
+  local ggml file
   ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
-  local compiler file
-  # shellcheck disable=SC2016 # $1 to $4 are the inner shell's
-  for compiler in $(compilers); do
-    for file in native/llama.cpp/kernels/*.cpp; do
-      printf '%s\n' "$compiler $file "{x86-64,x86-64-v3,x86-64-v4,cascadelake}
-    done
+  # shellcheck disable=SC2016 # $1 to $3 are the inner shell's
+  for file in native/llama.cpp/kernels/*.cpp; do
+    printf '%s\n' "$file "{x86-64,x86-64-v3,x86-64-v4,cascadelake}
   done | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 bash -c '
-    "$2" -std=c++17 -S -o /dev/null -march="$4" -I"$1/include" -I"$1/src" -I"$1/src/ggml-cpu" -D_GNU_SOURCE "$3" ||
-      { printf "%s: %s does not compile for %s\n" "$2" "$3" "$4"; exit 1; }' compile "$ggml"
+    c++ -std=c++17 -S -o /dev/null -march="$3" -I"$1/include" -I"$1/src" -I"$1/src/ggml-cpu" -D_GNU_SOURCE "$2" ||
+      { printf "%s does not compile for %s\n" "$2" "$3"; exit 1; }' compile "$ggml"
 }
 
 # ggml's code for CPUs with AMX, as it is built there. The eight row counts of the tile

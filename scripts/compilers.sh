@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Compiles what Penstock adds to llama.cpp with other compilers, where every warning is an error,
-# and has each one's kernels checked: those for this CPU, and those for lesser ones. The rest of
-# what they are linked with is what `make build` has built, which stays as it is.
+# and has each one's kernels checked: those for this CPU, and those for lesser ones. Those for
+# AVX-512 are compiled anywhere. The rest of what they are linked with is what `make build` has
+# built, which stays as it is.
 #
 #   compilers.sh [COMPILER...]     g++-11 clang++-14 ...; without any, GCC 11 to 14 and clang 14 to
 #                                  19 as far as apt offers them, which it installs, and what else
@@ -78,5 +79,6 @@ for compiler in "${compilers[@]}"; do
   check narrow -DPENSTOCK_NARROW
   check haswell -march=haswell
   check nehalem -march=nehalem
-  rm -r "${scratch:?}"/{shim,native,narrow,haswell,nehalem}
+  compile "$scratch/greater" -march=cascadelake '/kernels/[^/]*\.cpp$' # which this CPU may be unable to run
+  rm -r "${scratch:?}"/{shim,native,narrow,haswell,nehalem,greater}
 done

@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -255,15 +256,17 @@ func (b *Backend) SampleRows(draws []scheduler.Draw) {
 	}
 }
 
-var texts = func() (p [1 << 16]string) {
+// texts are made when they are asked for: many processes of tests are children that ask for none.
+var texts = sync.OnceValue(func() *[1 << 16]string {
+	var p [1 << 16]string
 	for i := range p {
 		p[i] = " " + strconv.Itoa(i)
 	}
-	return p
-}()
+	return &p
+})
 
 // Piece implements scheduler.Backend: a space and the token's number.
-func (b *Backend) Piece(t scheduler.Token) string { return texts[t] }
+func (b *Backend) Piece(t scheduler.Token) string { return texts()[t] }
 
 // ControlText implements scheduler.Backend: the token's number in angle brackets.
 func (b *Backend) ControlText(t scheduler.Token) string { return fmt.Sprintf("<%d>", t) }

@@ -11,15 +11,18 @@ import (
 // Get is what a step gives, as in must.Get(os.Open(name))(t).
 func Get[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
-		t.Helper()
-		Do(t, err)
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 		return v
 	}
 }
 
 // Do is for a step that gives nothing, as in must.Do(t, f.Close()).
 func Do(t testing.TB, err error) {
-	if t.Helper(); err != nil {
+	if err != nil {
+		t.Helper() // not before: it walks the stack, and some tests ask for a million steps
 		t.Fatal(err)
 	}
 }
@@ -27,8 +30,10 @@ func Do(t testing.TB, err error) {
 // Both is Get for a step that gives two things.
 func Both[A, B any](a A, b B, err error) func(t testing.TB) (A, B) {
 	return func(t testing.TB) (A, B) {
-		t.Helper()
-		Do(t, err)
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 		return a, b
 	}
 }

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type Server as Listener } from "node:http";
+import { createServer, type Server as Listener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -123,7 +123,7 @@ const file = readFileSync(fileURLToPath(new URL("../../host/model/penstock-tiny.
 
 /** A hub with a repository owner/name, which stands still in the middle of the file until go. */
 class Hub {
-  private waiting: (() => void) | undefined;
+  private waiting: ServerResponse | undefined;
   private open = false;
 
   private constructor(private readonly listener: Listener) {}
@@ -144,10 +144,9 @@ class Hub {
           "Accept-Ranges": "bytes",
           ...(asked.headers.range !== undefined && { "Content-Range": bounds }),
         });
-        const rest = () => answer.end(file.subarray(Math.max(from, file.length / 2)));
         if (from < file.length / 2) answer.write(file.subarray(from, file.length / 2));
-        if (hub.open) rest();
-        else hub.waiting = rest;
+        if (hub.open) answer.end(file.subarray(Math.max(from, file.length / 2)));
+        else hub.waiting = answer;
       } else answer.writeHead(404).end();
     });
     listener.listen(0, "127.0.0.1");
@@ -159,9 +158,10 @@ class Hub {
     return `http://127.0.0.1:${(this.listener.address() as AddressInfo).port}`;
   }
 
-  go(): void {
+  /** Sends whole files from now on. Who asked before has to have gone, or would get the rest, too. */
+  async go(): Promise<void> {
+    if (this.waiting?.closed === false) await once(this.waiting, "close");
     this.open = true;
-    this.waiting?.();
   }
 
   stop(): void {
@@ -197,7 +197,7 @@ test("Page: a model is pulled, stopped in the middle, pulled again and removed",
   assert.deepEqual(await findings(page), []);
   await page.getByRole("button", { name: "Stop pulling owner/name" }).tap();
   await page.getByText("Stopped. Pull it again, and it goes on where it stopped.").waitFor();
-  hub.go();
+  await hub.go();
   await page.getByRole("button", { name: "Pull again: owner/name" }).tap();
   await page.getByText("new-Q4_K_M is there now.").waitFor();
   const entry = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "new-Q4_K_M" }) });

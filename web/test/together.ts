@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 import { readdirSync } from "node:fs";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 
 /**
  * Runs test files one after the other in this process: in one of its own each would load the same
  * modules again, and could share nothing. A file that cannot be loaded is a test that fails.
  */
 export function together(folder: URL, files: readonly string[]): void {
+  // A test that failed may have left a server open, which would keep the process, and the run, for good.
+  after(() => {
+    setTimeout(() => process.exit(), 10_000).unref();
+  });
   const loading: Promise<unknown>[] = [];
   for (const file of files)
     describe(file, async () => {
