@@ -13,7 +13,7 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		if err != nil {
 			t.Helper()
-			t.Fatal(err)
+			Do(t, err)
 		}
 		return v
 	}
@@ -22,7 +22,7 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 // Do is for a step that gives nothing, as in must.Do(t, f.Close()).
 func Do(t testing.TB, err error) {
 	if err != nil {
-		t.Helper() // not before: it walks the stack, and some tests ask for a million steps
+		t.Helper() // not before: it walks the stack, and some tests have a million steps
 		t.Fatal(err)
 	}
 }
@@ -32,7 +32,7 @@ func Both[A, B any](a A, b B, err error) func(t testing.TB) (A, B) {
 	return func(t testing.TB) (A, B) {
 		if err != nil {
 			t.Helper()
-			t.Fatal(err)
+			Do(t, err)
 		}
 		return a, b
 	}

@@ -158,7 +158,7 @@ class Hub {
     return `http://127.0.0.1:${(this.listener.address() as AddressInfo).port}`;
   }
 
-  /** Sends whole files from now on. Who asked before has to have gone, or would get the rest, too. */
+  /** Sends whole files from now on, when who asked before has gone: it would get the rest, too. */
   async go(): Promise<void> {
     if (this.waiting?.closed === false) await once(this.waiting, "close");
     this.open = true;

@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
  * modules again, and could share nothing. A file that cannot be loaded is a test that fails.
  */
 export function together(folder: URL, files: readonly string[]): void {
-  // A test that failed may have left a server open, which would keep the process, and the run, for good.
+  // A test that failed may have left a server open, which would keep the process for good.
   after(() => {
     setTimeout(() => process.exit(), 10_000).unref();
   });
