@@ -253,9 +253,9 @@ test: test-built ## all tests that end within minutes, step by step (FROM=web: f
 # whole hosts the one that has clients of all kinds. All others run without it, and in
 # `make test-long` with it, too. Without GORACE each process, and a test may start dozens, waits for
 # a second when it ends. `make check` vets the code of both modules, `make test-chart` the chart's.
-RACED := ./host/access ./host/api ./host/api/answerlog ./host/api/socket ./host/api/wire ./host/chat ./host/completion ./host/embedding \
+RACED := ./scheduler ./host/api ./host/plugin/stage ./host/access ./host/api/answerlog ./host/api/socket ./host/api/wire ./host/chat ./host/completion ./host/embedding \
 	./host/encoder ./host/operation ./host/pausing ./host/plugin/guest ./host/plugin/load ./host/plugin/memory ./host/plugin/quarantine \
-	./host/plugin/stage ./host/recording ./host/remote ./host/residency ./host/telemetry ./scheduler ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
+	./host/recording ./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
 MEETING := Hammer|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
 ALONE := RandomWork|RandomCells|NeverRight|AllTemplates|GPU_|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork|SameEvents|TestSpeculate_|TestStage_Conforms
@@ -281,8 +281,8 @@ test-go:
 	go -C tests $(GO_TEST) $(MORE) -count 1 -skip HoldUpNobody ./plugins ./peer ./... # go's test cache sees neither documents nor programs outside the module
 
 test-race:
-	$(RACE) go $(GO_TEST) $(RACING) -skip '$(ALONE)' $(RACED)
-	$(RACE) go $(GO_TEST) $(RACING) -run '$(MEETING)' -skip TestBuild_ ./native ./host ./host/atomicfile ./tools/lab/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/registry
+	$(RACE) go $(GO_TEST) $(MORE) $(RACING) -skip '$(ALONE)' $(RACED)
+	$(RACE) go $(GO_TEST) $(MORE) $(RACING) -run '$(MEETING)' -skip TestBuild_ ./native ./host ./host/atomicfile ./tools/lab/bench ./host/engine ./host/grammar ./host/grammar/lexeme ./host/hub ./host/plugin/registry
 	$(RACE) go -C tests $(GO_TEST) -count 1 $(RACING) -run 'TestHost_Crowd|AtOnce' ./isolation
 
 test-web:

@@ -13,12 +13,12 @@ cd "$(dirname "$0")/.."
 
 # Each step is `make test-NAME`. The seconds are those of two quiet cores (docs/development.md).
 steps=(
-  'plugins 72 the SDKs, the example plugins, and from an empty folder to a plugin'
-  'go 384 all Go packages, and whole hosts over HTTP'
-  'race 222 what goroutines share, with the race detector'
-  'web 269 the page, in a browser'
-  'clients 23 official clients of other APIs'
-  'gaps 38 how long streams wait for others'
+  'plugins 112 the SDKs, the example plugins, and from an empty folder to a plugin'
+  'go 571 all Go packages, and whole hosts over HTTP'
+  'race 288 what goroutines share, with the race detector'
+  'web 413 the page, in a browser'
+  'clients 46 official clients of other APIs'
+  'gaps 56 how long streams wait for others'
 )
 
 # The processor time of all that this script has run so far, in seconds, but for browsers, which no
