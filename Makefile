@@ -258,7 +258,7 @@ RACED := ./scheduler ./host/api ./host/plugin/stage ./host/access ./host/api/ans
 	./host/recording ./host/remote ./host/residency ./host/telemetry ./scheduler/background ./scheduler/chain ./scheduler/piece ./scheduler/program ./scheduler/ring
 MEETING := Hammer|AtOnce|Races|BesidePasses|WhilePasses|WhileAPass|Concurrently|BesideNext|TestRun_|_Run_|_Watch_|_Abort_|Reloaded_|OnceForAll|AmongWriters
 # These compute for long, or measure: they run without it.
-ALONE := RandomWork|RandomCells|NeverRight|AllTemplates|GPU_|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork|SameEvents|TestSpeculate_|TestStage_Conforms
+ALONE := RandomWork|RandomCells|NeverRight|AllTemplates|GPU_|ITLTarget_Holds|HostileGuests|HostileFiles|HostileSources|TooLong|CheckConfig|BoundsTheWork|NotSlower|TwiceAsFast|NoTime
 TEST_FILES = $$(go list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(RACED))
 HOST_TESTS := ./api ./isolation ./models ./plugins ./programs ./server
 RACE := GORACE=atexit_sleep_ms=0

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Compiles what Penstock adds to llama.cpp with other compilers, where every warning is an error,
 # and has each one's kernels checked: those for this CPU, and those for lesser ones. Those for
-# AVX-512 are compiled anywhere. The rest of what they are linked with is what `make build` has
-# built, which stays as it is.
+# AVX-512 and for any x86-64 are only compiled. The rest of what they are linked with is what `make
+# build` has built, which stays as it is.
 #
 #   compilers.sh [COMPILER...]     g++-11 clang++-14 ...; without any, GCC 11 to 14 and clang 14 to
 #                                  19 as far as apt offers them, which it installs, and what else
@@ -79,6 +79,8 @@ for compiler in "${compilers[@]}"; do
   check narrow -DPENSTOCK_NARROW
   check haswell -march=haswell
   check nehalem -march=nehalem
-  compile "$scratch/greater" -march=cascadelake '/kernels/[^/]*\.cpp$' # which this CPU may be unable to run
-  rm -r "${scratch:?}"/{shim,native,narrow,haswell,nehalem,greater}
+  for cpu in x86-64 x86-64-v4 cascadelake; do # as `make check` does: this CPU may be unable to run them
+    compile "$scratch/$cpu" "-march=$cpu" '/kernels/[^/]*\.cpp$'
+  done
+  rm -r "${scratch:?}"/*/
 done
