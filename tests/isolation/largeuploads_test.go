@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/tests/hosts"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // uploaded are modules that take long to load. Of those not called cached, each call gives another
@@ -26,10 +27,10 @@ func uploaded(t *testing.T) map[string]func(n int) []byte {
 			name := fmt.Sprintf("%08d", n)
 			return slices.Concat(stock, []byte{0, 18, 4, 'n', 'a', 'm', 'e', 1, 11, 1, 0, 8}, []byte(name))
 		},
-		"8 MB of divisions": func(n int) []byte {
+		"divisions": func(n int) []byte {
 			g := asm.New(`{"name":"divisions"}`)
 			division := slices.Concat(asm.I64(1), asm.I64(2), []byte{0x7f}, asm.Drop)
-			for range 16 {
+			for range steadytest.InLongTest(16, 4) { // half a megabyte each
 				g.Function(abi.Signature{}, 0, asm.I32(n), asm.Drop, bytes.Repeat(division, 80_000))
 			}
 			return g.Wasm()

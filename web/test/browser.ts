@@ -7,6 +7,7 @@ import type { Message } from "../src/chats/message.ts";
 import type { Settings } from "../src/settings/settings.ts";
 import type { Server } from "./server.ts";
 import { Shared } from "./shared.ts";
+import { long as longTest } from "./steady.ts";
 
 const candidates = [
   process.env.CHROMIUM,
@@ -48,6 +49,7 @@ export async function launch(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      "--renderer-process-limit=1", // of a context: its empty first page would have one for itself
       `--disable-features=${off.join()}`,
       "--use-fake-device-for-media-stream", // a microphone that beeps
       "--use-fake-ui-for-media-stream", // without windows nobody could be asked for it
@@ -193,7 +195,11 @@ export class ChatPage {
     prepare: (page: Page) => Promise<unknown> = async () => {},
     browser = shared.it,
   ): Promise<ChatPage> {
-    const context = await browser.newContext({ serviceWorkers: "block", ...options });
+    const context = await browser.newContext({
+      serviceWorkers: "block",
+      reducedMotion: longTest ? "no-preference" : "reduce", // half as much to draw
+      ...options,
+    });
     await context.addInitScript(keepTitles);
     const page = await context.newPage();
     await prepare(page);

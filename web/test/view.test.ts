@@ -293,7 +293,7 @@ test("Page: hostile answers are drawn whole, and the page answers meanwhile", {
     stream.token("\n\nThe end.");
     stream.end();
   });
-  for (const [name, content] of some(endless, 4)) {
+  for (const [name, content] of some(endless, 2)) {
     text = content;
     await chat.page.getByRole("button", { name: "New chat" }).first().click();
     await chat.ask(name);

@@ -2,7 +2,30 @@
 
 // Finds the texts of the page in its source, for the test of the tables: those that are in t(),
 // tn() and tx(), and those that should be.
-import ts from "typescript";
+import { parse } from "@babel/parser";
+import {
+  isBinaryExpression,
+  isCallExpression,
+  isConditionalExpression,
+  isExportAllDeclaration,
+  isExportNamedDeclaration,
+  isIdentifier,
+  isImportDeclaration,
+  isJSXAttribute,
+  isJSXElement,
+  isJSXExpressionContainer,
+  isJSXIdentifier,
+  isJSXText,
+  isLogicalExpression,
+  isMemberExpression,
+  isOptionalCallExpression,
+  isOptionalMemberExpression,
+  isStringLiteral,
+  isTemplateLiteral,
+  type JSXAttribute,
+  type Node,
+  VISITOR_KEYS,
+} from "@babel/types";
 
 /** A text of the page, and whether it has a form for each plural. */
 export interface Text {
@@ -21,55 +44,83 @@ const word = /^\p{Lu}\p{Ll}{2,}[….:]?$/u; // alone, like the name of a button
 const names =
   /^(Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Shift|Control|Alt|Meta|Arrow\w+|Page\w+|Process|Authorization|Bearer|Error|File|Files|Object|Array|Geist|Mirostat|Penstock|Markdown|Unicode|Infinity)$/;
 
+/** A part of a file's syntax, and those that it is in, the innermost first. */
+type Within = readonly [Node, ...Node[]];
+
 /** The texts of a file, and the places of those that are in none of the functions: "line: text". */
 export function findTexts(path: string, code: string): { texts: Text[]; problems: string[] } {
-  const file = ts.createSourceFile(path, code, ts.ScriptTarget.Latest, true);
   const lines = code.split("\n");
   const texts: Text[] = [];
   const problems: string[] = [];
-  const complain = (node: ts.Node, text: string) => {
-    const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
-    const excused = [line, line - 1].some((at) => /\/\/ untranslated: ./.test(lines[at] ?? ""));
-    if (!excused) problems.push(`${line + 1}: ${text.trim().replace(/\s+/g, " ").slice(0, 80)}`);
+  const complain = (start: number, text: string) => {
+    const line = code.slice(0, start).split("\n").length;
+    const excused = [line - 1, line - 2].some((at) => /\/\/ untranslated: ./.test(lines[at] ?? ""));
+    if (!excused) problems.push(`${line}: ${text.trim().replace(/\s+/g, " ").slice(0, 80)}`);
   };
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node) || ts.isTypeNode(node)) return;
-    if (
-      ts.isCallExpression(node) &&
-      ts.isIdentifier(node.expression) &&
-      /^t[nx]?$/.test(node.expression.text)
-    ) {
-      const counted = node.expression.text === "tn";
+  const visit = (within: Within): void => {
+    const [node] = within;
+    const start = node.start ?? 0;
+    const visitAll = (nodes: readonly Node[]) => {
+      for (const one of nodes) visit([one, ...within]);
+    };
+    if (isImportDeclaration(node) || isExportOfOthers(node) || isOfTypes(node)) return;
+    if (isCallExpression(node) && isIdentifier(node.callee) && /^t[nx]?$/.test(node.callee.name)) {
+      const counted = node.callee.name === "tn";
       const taken = node.arguments.slice(counted ? 1 : 0, counted ? 3 : 1);
-      const key = taken.at(-1);
-      if (taken.every((one) => ts.isStringLiteralLike(one)) && key !== undefined)
-        texts.push({ key: (key as ts.StringLiteralLike).text, counted });
-      else complain(node, "the text of t(), tn() and tx() is written there");
-      node.arguments.filter((one) => !taken.includes(one)).forEach(visit);
+      const key = taken.map(literal).at(-1);
+      if (key !== undefined && taken.every((one) => literal(one) !== undefined)) texts.push({ key, counted });
+      else complain(start, "the text of t(), tn() and tx() is written there");
+      visitAll(node.arguments.filter((one) => !taken.includes(one)));
       return;
     }
-    if (ts.isJsxAttribute(node) && isForCode(node)) return;
-    if (ts.isJsxText(node)) {
-      if (/\p{L}/u.test(node.text) && !machine.has(tagOf(node))) complain(node, node.text);
+    if (isJSXAttribute(node) && isForCode(within)) return;
+    if (isJSXText(node)) {
+      const blanks = /^\s*/.exec(node.value)?.[0].length ?? 0;
+      if (/\p{L}/u.test(node.value) && !machine.has(tagOf(within[1]))) complain(start + blanks, node.value);
       return;
     }
-    if (ts.isCallExpression(node) && isSelection(node.expression)) {
-      visit(node.expression);
+    if ((isCallExpression(node) || isOptionalCallExpression(node)) && isSelection(node.callee)) {
+      visitAll([node.callee]);
       return;
     }
     const text = textOf(node);
-    if (text !== undefined && /\p{L}/u.test(text) && (isSaid(node) || isProse(text))) complain(node, text);
-    ts.forEachChild(node, visit);
+    if (text !== undefined && /\p{L}/u.test(text) && (isSaid(within) || isProse(text))) complain(start, text);
+    visitAll(childrenOf(node));
   };
-  visit(file);
+  visit([
+    parse(code, {
+      sourceType: "module",
+      plugins: path.endsWith("x") ? ["typescript", "jsx"] : ["typescript"],
+    }),
+  ]);
   return { texts, problems };
 }
 
+function childrenOf(node: Node): Node[] {
+  const values = (VISITOR_KEYS[node.type] ?? []).flatMap((key) => node[key as keyof Node] as unknown);
+  return values.filter((value): value is Node => typeof value === "object" && value !== null);
+}
+
+/** Tells whether what is exported is written elsewhere. */
+function isExportOfOthers(node: Node): boolean {
+  return isExportAllDeclaration(node) || (isExportNamedDeclaration(node) && !node.declaration);
+}
+
+/** Tells whether a part is about types alone; `x as T` and `x!` have a value in them. */
+function isOfTypes({ type }: Node): boolean {
+  return /^TS(?!(As|NonNull|Satisfies|Instantiation)Expression$|ParameterProperty$|Enum)/.test(type);
+}
+
+/** The text of a string or a template without values. */
+function literal(node: Node): string | undefined {
+  return isTemplateLiteral(node) && node.expressions.length > 0 ? undefined : textOf(node);
+}
+
 /** The text of a string or a template, whose values are left out. */
-function textOf(node: ts.Node): string | undefined {
-  if (ts.isStringLiteralLike(node)) return node.text;
-  if (!ts.isTemplateExpression(node)) return undefined;
-  return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("\0");
+function textOf(node: Node): string | undefined {
+  if (isStringLiteral(node)) return node.value;
+  if (!isTemplateLiteral(node)) return undefined;
+  return node.quasis.map(({ value }) => value.cooked).join("\0");
 }
 
 function isProse(code: string): boolean {
@@ -84,35 +135,45 @@ function attributes(tag: string): string {
 }
 
 /** Tells whether a string is a child of an element, or one of its texts as an attribute. */
-function isSaid(node: ts.Node): boolean {
-  let at = node;
-  for (; !ts.isJsxExpression(at.parent) && !ts.isJsxAttribute(at.parent); at = at.parent) {
-    const { parent } = at;
-    const chosen =
-      (ts.isConditionalExpression(parent) && parent.condition !== at) ||
-      ts.isParenthesizedExpression(parent) ||
-      (ts.isTemplateSpan(parent) && parent.expression === at) ||
-      ts.isTemplateExpression(parent) ||
-      (ts.isBinaryExpression(parent) && /^(&&|\|\||\?\?|\+)$/.test(parent.operatorToken.getText()));
-    if (!chosen) return false;
-  }
-  const attribute = ts.isJsxAttribute(at.parent) ? at.parent : at.parent.parent;
-  if (ts.isJsxAttribute(attribute)) return read.test(attribute.name.getText());
-  return !machine.has(tagOf(at.parent));
+function isSaid(within: Within): boolean {
+  const at = within.findIndex((_, i) => !isChosen(within[i + 1], within[i]));
+  const [parent, around] = within.slice(at + 1);
+  const attribute = isJSXAttribute(parent) ? parent : around;
+  if (!isJSXExpressionContainer(parent) && parent !== attribute) return false;
+  if (isJSXAttribute(attribute)) return isJSXIdentifier(attribute.name) && read.test(attribute.name.name);
+  return !machine.has(tagOf(around));
+}
+
+/** Tells whether a text may become all of what it is in, or a part of it. */
+function isChosen(parent: Node | undefined, node: Node | undefined): boolean {
+  if (isConditionalExpression(parent)) return parent.test !== node;
+  if (isBinaryExpression(parent)) return parent.operator === "+";
+  return isLogicalExpression(parent) || isTemplateLiteral(parent);
 }
 
 /** Tells whether nobody reads an attribute: classes, names of icons, parameters, form fields. */
-function isForCode({ name, parent, initializer }: ts.JsxAttribute): boolean {
-  if (name.getText() !== "name") return name.getText() === "class";
-  if (/^"[a-z_]+"$/.test(initializer?.getText() ?? "")) return true;
-  return /^([a-z]|Icon$)/.test(parent.parent.tagName.getText());
+function isForCode([node, element]: Within): boolean {
+  const { name, value } = node as JSXAttribute;
+  if (name.name !== "name") return name.name === "class";
+  if (isStringLiteral(value) && /^[a-z_]+$/.test(value.value)) return true;
+  return /^([a-z]|Icon$)/.test(nameOf(element));
 }
 
 /** Tells whether elements are looked for, by a selector of CSS. */
-function isSelection(called: ts.Expression): boolean {
-  return ts.isPropertyAccessExpression(called) && /^querySelector(All)?$/.test(called.name.text);
+function isSelection(called: Node): boolean {
+  return (
+    (isMemberExpression(called) || isOptionalMemberExpression(called)) &&
+    isIdentifier(called.property) &&
+    /^querySelector(All)?$/.test(called.property.name)
+  );
 }
 
-function tagOf({ parent }: ts.Node): string {
-  return ts.isJsxElement(parent) ? parent.openingElement.tagName.getText() : "";
+/** The tag of an element, and "" of all else. */
+function tagOf(node: Node | undefined): string {
+  return isJSXElement(node) ? nameOf(node.openingElement) : "";
+}
+
+function nameOf(element: Node | undefined): string {
+  const name = element !== undefined && "name" in element ? element.name : undefined;
+  return isJSXIdentifier(name as Node) ? (name as { name: string }).name : "";
 }

@@ -28,8 +28,8 @@ export function Menu({ label, children, items, class: className = "quiet" }: Pro
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const opened = (event: ToggleEvent) => {
-    const open = event.newState === "open";
+  const opened = ({ newState }: { newState: string }) => {
+    const open = newState === "open";
     button.current?.setAttribute("aria-expanded", String(open));
     if (!open || button.current === null || list.current === null) return;
     place(list.current, button.current);

@@ -24,8 +24,8 @@ export function Panel({ label, title, load, children }: Props) {
   const open = useSignal(false);
   const button = useRef<HTMLButtonElement>(null);
   const panel = useRef<HTMLDivElement>(null);
-  const toggled = (event: ToggleEvent) => {
-    open.value = event.newState === "open";
+  const toggled = ({ newState }: { newState: string }) => {
+    open.value = newState === "open";
     if (!open.peek() || button.current === null || panel.current === null) return;
     place(panel.current, button.current);
     panel.current.focus();

@@ -57,8 +57,8 @@ export function ModelButton(props: Props) {
         popover="auto"
         role="dialog"
         aria-label={props.label}
-        onToggle={(event: ToggleEvent) => {
-          open.value = event.newState === "open";
+        onToggle={({ newState }) => {
+          open.value = newState === "open";
         }}
         onKeyDown={(event) => {
           if (event.key === "Escape") event.stopPropagation(); // it closes the list, and stops no answer
