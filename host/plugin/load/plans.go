@@ -52,13 +52,14 @@ type planKey struct {
 // plan is a plugin for one configuration. It may be in the making.
 type plan struct {
 	key    planKey
-	done   chan struct{} // closed once plugin or err is there
+	done   chan struct{} // closed once it is made, and its maker is no user of the plugin any more
 	over   chan struct{} // closed when nobody waits for it any more
 	plugin *Plugin
 	err    error // why the configuration is refused
 	bytes  uint64
 	users  int    // users of the plugin, and those who wait for it
 	last   uint64 // when it was used last, as plans.now counts
+	made   bool   // plugin or err is there
 	gone   bool   // it is not kept: its last user frees it
 }
 
@@ -166,6 +167,7 @@ func (c *plans) beginPlan(p *Plugin, key planKey, r *plugin.RequestInfo) (*plan,
 	c.kept[key] = e
 	c.count(e.key.client, 1, 0)
 	go func() {
+		defer close(e.done)
 		defer p.Release()
 		defer p.model.leave()
 		var q *Plugin
@@ -184,6 +186,7 @@ func (c *plans) finishPlan(e *plan, q *Plugin, err error) {
 	var refusal *plugin.Refusal
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e.made = true
 	if e.err = err; err == nil {
 		e.plugin, q.plan, e.bytes = q, e, q.Module.OwnMemory()
 		if !e.gone {
@@ -192,7 +195,6 @@ func (c *plans) finishPlan(e *plan, q *Plugin, err error) {
 	} else if !errors.As(err, &refusal) && !errors.Is(err, plugin.CauseError) && !e.gone {
 		c.drop(e)
 	}
-	close(e.done)
 	if e.gone && e.users == 0 {
 		e.free()
 	}
@@ -206,16 +208,15 @@ func (c *plans) leave(e *plan) {
 	if e.users--; e.users > 0 {
 		return
 	}
-	select {
-	case <-e.done:
-		if e.gone {
-			e.free()
-		}
-		c.trim(e.key.client)
-	default:
+	if !e.made {
 		c.drop(e)
 		close(e.over)
+		return
 	}
+	if e.gone {
+		e.free()
+	}
+	c.trim(e.key.client)
 }
 
 // retain adds a user to a plan; false: it was freed.
