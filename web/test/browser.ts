@@ -57,6 +57,9 @@ export async function launch(): Promise<Browser> {
   });
 }
 
+/** For ChatPage.open: the page moves, as it does for most people. */
+export const moving = { reducedMotion: "no-preference" } satisfies BrowserContextOptions;
+
 const shared = new Shared(launch, (browser) => browser.close());
 
 /** Gives a test file the shared browser. All of its pages are closed after each test. */
@@ -188,16 +191,19 @@ export class ChatPage {
     });
   }
 
-  /** Opens url in a context of its own; prepare may still change what the page gets to see. */
+  /**
+   * Opens url in a context of its own; prepare may still change what the page gets to see. In the
+   * shared browser the page moves little unless it is asked to; who brings a browser measures.
+   */
   static async open(
     url: string,
     options: BrowserContextOptions = {},
     prepare: (page: Page) => Promise<unknown> = async () => {},
-    browser = shared.it,
+    browser?: Browser,
   ): Promise<ChatPage> {
-    const context = await browser.newContext({
+    const context = await (browser ?? shared.it).newContext({
       serviceWorkers: "block",
-      reducedMotion: longTest ? "no-preference" : "reduce", // half as much to draw
+      ...(browser !== undefined || longTest ? moving : { reducedMotion: "reduce" }), // half as much to draw
       ...options,
     });
     await context.addInitScript(keepTitles);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { get } from "node:http";
 import { test } from "node:test";
-import { ChatPage, patience, useBrowser } from "./browser.ts";
+import { ChatPage, moving, patience, useBrowser } from "./browser.ts";
 import { type PlayedStream, play } from "./play.ts";
 import { useServer } from "./server.ts";
 import { sum, tasksOf } from "./tasks.ts";
@@ -205,7 +205,7 @@ async function tell(stream: PlayedStream, seconds: number): Promise<void> {
 
 test("Page: a streaming answer leaves the browser time", { timeout: 3 * patience }, async () => {
   let lasts = 1; // seconds: that has each of the words
-  const chat = await ChatPage.open(server.url, {}, (page) => play(page, (s) => void tell(s, lasts)));
+  const chat = await ChatPage.open(server.url, moving, (page) => play(page, (s) => void tell(s, lasts)));
   await chat.online();
   await chat.ask("Warm up."); // what is loaded once, such as the colours of code, is no work of streaming
   await chat.finished();

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { ChatPage, long, patience, useBrowser } from "./browser.ts";
+import { ChatPage, long, moving, patience, useBrowser } from "./browser.ts";
 import { Server, useServer } from "./server.ts";
 
 const plugins = ["dynamic-temperature", "watermark"];
@@ -24,7 +24,7 @@ async function showLive(page: Page): Promise<void> {
 
 /** A page whose answers do not end by themselves. */
 async function endless(): Promise<ChatPage> {
-  const chat = await ChatPage.open(server.url, {}, long(server, 50_000));
+  const chat = await ChatPage.open(server.url, moving, long(server, 50_000));
   await chat.online();
   await chat.watchLengths();
   return chat;
@@ -103,7 +103,7 @@ test("Live: two pages see the same slots, each its own answer by its chat and no
 test("Live: says in words what an answer waits for, and who waits in the queue", {
   timeout: 2 * patience,
 }, async () => {
-  const viewer = await ChatPage.open(`${server.url}/#/live`);
+  const viewer = await ChatPage.open(`${server.url}/#/live`, moving);
   await viewer.page.getByText(/All 2 slots are free\. Ask something in a chat/).waitFor();
   await viewer.page.getByText("The queue is empty.").waitFor();
   const other = await ChatPage.open(server.url);
@@ -267,7 +267,7 @@ test("Live: counts what plugins did, and goes on after a restart of the host", {
 }, async (t) => {
   const first = await Server.start({ plugins });
   t.after(() => first.stop("SIGKILL"));
-  const viewer = await ChatPage.open(`${first.url}/#/live`);
+  const viewer = await ChatPage.open(`${first.url}/#/live`, moving);
   const panel = viewer.page.getByRole("region", { name: "Plugins", exact: true });
   await panel.getByText(/Not called yet:.*watermark/).waitFor();
   const body = { prompt: "Once", max_tokens: 20, ignore_eos: true, plugins: ["dynamic-temperature"] };

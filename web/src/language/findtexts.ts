@@ -15,6 +15,7 @@ import {
   isJSXElement,
   isJSXExpressionContainer,
   isJSXIdentifier,
+  isJSXOpeningElement,
   isJSXText,
   isLogicalExpression,
   isMemberExpression,
@@ -73,7 +74,7 @@ export function findTexts(path: string, code: string): { texts: Text[]; problems
       visitAll(node.arguments.filter((one) => !taken.includes(one)));
       return;
     }
-    if (isJSXAttribute(node) && isForCode(within)) return;
+    if (isJSXAttribute(node) && isForCode(node, within[1])) return;
     if (isJSXText(node)) {
       const blanks = /^\s*/.exec(node.value)?.[0].length ?? 0;
       if (/\p{L}/u.test(node.value) && !machine.has(tagOf(within[1]))) complain(start + blanks, node.value);
@@ -152,8 +153,7 @@ function isChosen(parent: Node | undefined, node: Node | undefined): boolean {
 }
 
 /** Tells whether nobody reads an attribute: classes, names of icons, parameters, form fields. */
-function isForCode([node, element]: Within): boolean {
-  const { name, value } = node as JSXAttribute;
+function isForCode({ name, value }: JSXAttribute, element: Node | undefined): boolean {
   if (name.name !== "name") return name.name === "class";
   if (isStringLiteral(value) && /^[a-z_]+$/.test(value.value)) return true;
   return /^([a-z]|Icon$)/.test(nameOf(element));
@@ -168,12 +168,10 @@ function isSelection(called: Node): boolean {
   );
 }
 
-/** The tag of an element, and "" of all else. */
 function tagOf(node: Node | undefined): string {
   return isJSXElement(node) ? nameOf(node.openingElement) : "";
 }
 
 function nameOf(element: Node | undefined): string {
-  const name = element !== undefined && "name" in element ? element.name : undefined;
-  return isJSXIdentifier(name as Node) ? (name as { name: string }).name : "";
+  return isJSXOpeningElement(element) && isJSXIdentifier(element.name) ? element.name.name : "";
 }
