@@ -109,13 +109,12 @@ test("Inspector: the keyboard steps through, colours change, and the token is ma
   await page.getByRole("button", { name: "Previous change" }).click();
   assert.match((await focusOf(page).getAttribute("aria-label")) ?? "", /plugin:banned-phrases/);
 
-  const marked = () =>
-    page.evaluate(() =>
-      [...(CSS.highlights.get("inspected-token") ?? [])].map((range) => String(range)).join(""),
-    );
   await options.nth(0).click();
   const first = await options.nth(0).innerText();
-  assert.equal(await marked(), first.trim());
+  await page.waitForFunction(
+    (text) => [...(CSS.highlights.get("inspected-token") ?? [])].map(String).join("") === text,
+    first.trim(), // with the next frame
+  );
 
   const legend = page.getByRole("list", { name: "Legend" });
   assert.match(await legend.innerText(), /plugin:banned-phrases/);
